@@ -1,0 +1,2 @@
+//! The `pams` command.
+fn main() {}

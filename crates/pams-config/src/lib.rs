@@ -1,0 +1,2 @@
+//! Reads PAMS configuration files into checked, typed settings and reports every mistake with its path.
+#![forbid(unsafe_code)]
