@@ -24,7 +24,6 @@ macro_rules! id {
         impl $name {
             /// The id as an index into a table that is ordered by id.
             #[must_use]
-            #[expect(clippy::cast_possible_truncation, reason = "tables of this length fit in memory")]
             pub fn index(self) -> usize {
                 self.0 as usize
             }

@@ -1,0 +1,234 @@
+//! Which classes a config can name, and what they make.
+
+use indexmap::IndexMap;
+use pams_config::{Block, ClassCatalog, ClassKind, ClassSettings, ConfigBlock, config_block};
+use pams_core::{Event, EventError};
+use serde_json::Value as Json;
+
+use crate::agent::{Agent, AgentError, AgentSetup};
+use crate::boxed::BoxedAgent;
+use crate::builtin;
+use crate::event_class::{EventClass, EventSetup};
+use crate::market_class::{MarketClass, MarketSetup};
+
+/// When the agents of a class are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// In turn, up to a number for each step.
+    Normal,
+    /// After each normal agent that submitted something.
+    High,
+}
+
+config_block! {
+    /// No keys beyond those of every block.
+    pub struct NoSettings {}
+}
+
+/// The classes of markets, agents and events by name.
+///
+/// A name that is registered again stands for the later class.
+#[derive(Debug)]
+pub struct Registry {
+    markets: IndexMap<String, MarketEntry>,
+    agents: IndexMap<String, AgentEntry>,
+    events: IndexMap<String, EventEntry>,
+}
+
+/// How a class's settings are read and described.
+#[derive(Clone, Copy, Debug)]
+struct SettingsType {
+    read: fn(&mut Block<'_>) -> Option<ClassSettings>,
+    schema: fn() -> Json,
+}
+
+impl SettingsType {
+    fn of<S: ConfigBlock>() -> Self {
+        Self { read: pams_config::read_settings::<S>, schema: S::schema }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MarketEntry {
+    settings: SettingsType,
+    is_index: bool,
+    configure: fn(&ClassSettings, &mut MarketSetup<'_>) -> Result<(), EventError>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AgentEntry {
+    settings: SettingsType,
+    frequency: Frequency,
+    create: fn(&ClassSettings, &mut AgentSetup<'_>) -> Result<BoxedAgent, AgentError>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EventEntry {
+    settings: SettingsType,
+    create: fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+impl Registry {
+    /// No classes at all.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { markets: IndexMap::new(), agents: IndexMap::new(), events: IndexMap::new() }
+    }
+
+    /// The classes of PAMS.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let mut registry = Self::empty();
+        builtin::register(&mut registry);
+        registry
+    }
+
+    /// Registers a class of agents that are asked in turn.
+    pub fn agent<A: Agent>(&mut self, name: impl Into<String>) -> &mut Self {
+        self.add_agent::<A>(name.into(), Frequency::Normal)
+    }
+
+    /// Registers a class of agents that are asked after each normal agent that submitted something.
+    pub fn high_frequency_agent<A: Agent>(&mut self, name: impl Into<String>) -> &mut Self {
+        self.add_agent::<A>(name.into(), Frequency::High)
+    }
+
+    /// Registers a class of markets.
+    pub fn market<M: MarketClass>(&mut self, name: impl Into<String>) -> &mut Self {
+        let entry = MarketEntry {
+            settings: SettingsType::of::<M::Settings>(),
+            is_index: M::IS_INDEX,
+            configure: |settings, setup| M::configure(settings_of::<M::Settings>(settings), setup),
+        };
+        self.markets.insert(name.into(), entry);
+        self
+    }
+
+    /// Registers a class of events.
+    pub fn event<E: EventClass>(&mut self, name: impl Into<String>) -> &mut Self {
+        let entry = EventEntry {
+            settings: SettingsType::of::<E::Settings>(),
+            create: |settings, setup| {
+                Ok(Box::new(E::create(settings_of::<E::Settings>(settings), setup)?))
+            },
+        };
+        self.events.insert(name.into(), entry);
+        self
+    }
+
+    fn add_agent<A: Agent>(&mut self, name: String, frequency: Frequency) -> &mut Self {
+        let entry = AgentEntry {
+            settings: SettingsType::of::<A::Settings>(),
+            frequency,
+            create: |settings, setup| {
+                Ok(BoxedAgent::new(A::create(settings_of::<A::Settings>(settings), setup)?))
+            },
+        };
+        self.agents.insert(name, entry);
+        self
+    }
+
+    /// When the agents of a class are asked.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such class.
+    #[must_use]
+    pub fn frequency(&self, class: &str) -> Frequency {
+        self.agents[class].frequency
+    }
+
+    /// Makes an agent of a class from settings that were read for that class.
+    ///
+    /// # Errors
+    ///
+    /// When the agent can't be made from what was drawn.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such class or the settings are another's.
+    pub fn create_agent(
+        &self,
+        class: &str,
+        settings: &ClassSettings,
+        setup: &mut AgentSetup<'_>,
+    ) -> Result<BoxedAgent, AgentError> {
+        (self.agents[class].create)(settings, setup)
+    }
+
+    /// Adds to a market what its class's settings say.
+    ///
+    /// # Errors
+    ///
+    /// When a market can't be made from these settings.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such class or the settings are another's.
+    pub fn configure_market(
+        &self,
+        class: &str,
+        settings: &ClassSettings,
+        setup: &mut MarketSetup<'_>,
+    ) -> Result<(), EventError> {
+        (self.markets[class].configure)(settings, setup)
+    }
+
+    /// Makes an event of a class from settings that were read for that class.
+    ///
+    /// # Errors
+    ///
+    /// When an event can't be made from these settings.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such class or the settings are another's.
+    pub fn create_event(
+        &self,
+        class: &str,
+        settings: &ClassSettings,
+        setup: &mut EventSetup<'_>,
+    ) -> Result<Box<dyn Event>, EventError> {
+        (self.events[class].create)(settings, setup)
+    }
+
+    fn settings_type(&self, kind: ClassKind, class: &str) -> Option<SettingsType> {
+        match kind {
+            ClassKind::Market => self.markets.get(class).map(|entry| entry.settings),
+            ClassKind::Agent => self.agents.get(class).map(|entry| entry.settings),
+            ClassKind::Event => self.events.get(class).map(|entry| entry.settings),
+        }
+    }
+}
+
+impl ClassCatalog for Registry {
+    fn class_names(&self, kind: ClassKind) -> Vec<String> {
+        match kind {
+            ClassKind::Market => self.markets.keys().cloned().collect(),
+            ClassKind::Agent => self.agents.keys().cloned().collect(),
+            ClassKind::Event => self.events.keys().cloned().collect(),
+        }
+    }
+
+    fn read(&self, kind: ClassKind, class: &str, block: &mut Block<'_>) -> Option<ClassSettings> {
+        (self.settings_type(kind, class)?.read)(block)
+    }
+
+    fn schema(&self, kind: ClassKind, class: &str) -> Json {
+        self.settings_type(kind, class).map_or(Json::Bool(false), |settings| (settings.schema)())
+    }
+
+    fn is_index(&self, class: &str) -> bool {
+        self.markets.get(class).is_some_and(|entry| entry.is_index)
+    }
+}
+
+fn settings_of<S: ConfigBlock>(settings: &ClassSettings) -> &S {
+    settings.downcast_ref().expect("the settings were read for another class")
+}

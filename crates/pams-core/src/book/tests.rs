@@ -1,0 +1,1 @@
+//! The book against a naive model.

@@ -1,0 +1,1 @@
+//! Values of prices, matching and time to live.
