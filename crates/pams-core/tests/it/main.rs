@@ -1,0 +1,3 @@
+//! Tests of `pams-core` through its public interface.
+
+mod random;
