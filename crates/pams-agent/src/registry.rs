@@ -65,8 +65,10 @@ struct AgentEntry {
 #[derive(Clone, Copy, Debug)]
 struct EventEntry {
     settings: SettingsType,
-    create: fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>,
+    create: CreateEvent,
 }
+
+type CreateEvent = fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>;
 
 impl Default for Registry {
     fn default() -> Self {

@@ -23,9 +23,13 @@ macro_rules! id {
 
         impl $name {
             /// The id as an index into a table that is ordered by id.
+            ///
+            /// # Panics
+            ///
+            /// If the machine's memory can't hold such a table.
             #[must_use]
             pub fn index(self) -> usize {
-                self.0 as usize
+                usize::try_from(self.0).expect("invariant: tables of this length fit in memory")
             }
 
             /// The id of the entry at `index` of a table that is ordered by id.

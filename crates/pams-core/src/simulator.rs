@@ -22,8 +22,6 @@ use crate::world::World;
 pub struct SimulatorSpec {
     /// All markets, in the order of their ids; an index comes after its components.
     pub markets: Vec<MarketSpec>,
-    /// One account for each agent, in the order of their ids.
-    pub accounts: Vec<Account>,
     /// Correlations of the fundamental prices.
     pub correlations: Vec<Correlation>,
     /// How many steps before the current one are kept; all when none.
@@ -114,9 +112,9 @@ impl Simulator {
         &self.world.accounts
     }
 
-    /// All accounts, ordered by agent id, to be filled before the simulation begins.
-    pub fn accounts_mut(&mut self) -> &mut [Account] {
-        &mut self.world.accounts
+    /// Adds the account of the next agent, before the simulation begins.
+    pub fn add_account(&mut self, account: Account) {
+        self.world.accounts.push(account);
     }
 
     /// The current step.
@@ -127,7 +125,7 @@ impl Simulator {
 
     /// Moves the clock to time 0.
     pub fn begin(&mut self, sink: &mut (impl RecordSink + ?Sized)) {
-        sink.record(Record::SimulationBegin(Step::ZERO));
+        sink.record(Record::SimulationBegin(self.world.time));
         self.world.move_clock(sink);
     }
 

@@ -46,7 +46,7 @@ impl World {
         };
         Ok(Self {
             markets: spec.markets.into_iter().enumerate().map(view).collect(),
-            accounts: spec.accounts,
+            accounts: Vec::new(),
             fundamentals,
             time: Step::BEFORE_START,
             session: None,

@@ -22,7 +22,7 @@ config_block! {
 }
 
 fn check_markets(_: &ArbitrageSettings, block: &mut Block<'_>) {
-    let accessible = block.accessible_markets().to_vec();
+    let Some(accessible) = block.accessible_markets() else { return };
     let markets = block.markets();
     let mut problems = Vec::new();
     let indices: Vec<_> = accessible.iter().copied().filter(|&id| markets.is_index(id)).collect();

@@ -109,7 +109,7 @@ config_block! {
         /// as much, and so on.
         pub trigger_change_rate: f64 = "triggerChangeRate",
         /// For how many steps after the one of the fill trading is halted.
-        pub halting_time_length: u64 = "haltingTimeLength" default 1,
+        pub halting_time_length: u64 = "haltingTimeLength",
     }
     deprecated { "referenceMarket": "every market is compared with its own opening price" }
 }

@@ -83,7 +83,11 @@ fn always_negative(value: RandomValue) -> Option<f64> {
 ///
 /// With the market price P, the fundamental price F, the window τ and τ' = min(t, τ), the expected
 /// return per step is
-/// r̂ = (w_F·(1/τ_r)·ln(F/P) + w_C·(1/τ')·ln(P/P[t−τ']) + w_N·σ·g) / (w_F + w_C + w_N)
+///
+/// ```text
+/// r̂ = (w_F · (1/τ_r) · ln(F/P) + w_C · (1/τ') · ln(P/P[t−τ']) + w_N · σ · g) / (w_F + w_C + w_N)
+/// ```
+///
 /// and the expected price P·exp(r̂·τ): the agent buys one unit when it is above P, sells one when it
 /// is below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ config_block! {
 
 fn check_target(settings: &MarketMakerSettings, block: &mut Block<'_>) {
     let target = settings.target_market.0;
-    if !block.accessible_markets().contains(&target) {
+    if block.accessible_markets().is_some_and(|accessible| !accessible.contains(&target)) {
         let name = block.markets().name(target);
         block.problem("targetMarket", format!("`{name}` is not among the agent's `markets`"));
     }

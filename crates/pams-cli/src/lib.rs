@@ -1,0 +1,52 @@
+//! The `pams` command as a function, so that a program with classes of its own is one line:
+//!
+//! ```no_run
+//! use pams_agent::{Registry, TestAgent};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     let mut registry = Registry::builtin();
+//!     registry.agent::<TestAgent>("MyAgent"); // your own class here
+//!     pams_cli::main(registry)
+//! }
+//! ```
+//!
+//! This crate parses arguments, calls [`pams_runner`] and shows what comes back. It is the only
+//! library of the project that prints. Results go to standard output, everything else to standard
+//! error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod output;
+mod progress;
+mod run;
+mod schema;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use pams_agent::Registry;
+
+use arguments::{Arguments, Command};
+use output::Failure;
+
+/// Runs the `pams` command of this process's arguments with the classes of `registry`.
+pub fn main(registry: Registry) -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors and go to standard output.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    output::show_warnings(arguments.verbosity());
+    let outcome = match arguments.command {
+        Command::Run(arguments) => run::run(arguments, registry),
+        Command::Check(arguments) => check::check(&arguments, registry),
+        Command::Schema => schema::schema(&registry),
+    };
+    outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,13 @@
+//! `pams schema`.
+
+use std::io::{self, Write};
+
+use pams_agent::Registry;
+
+use crate::output::Failure;
+
+pub(crate) fn schema(registry: &Registry) -> Result<(), Failure> {
+    let schema = pams_config::schema(registry);
+    writeln!(io::stdout().lock(), "{schema:#}")
+        .map_err(|error| Failure::file("standard output", error))
+}

@@ -1,0 +1,187 @@
+//! From a config and a seed to a runner.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use pams_agent::Registry;
+use pams_config::{Settings, Strictness};
+use pams_core::random::GeneratorKind;
+use serde_json::Value as Json;
+
+use crate::control::RunControl;
+use crate::error::{Error, ErrorKind};
+use crate::hash::RecordHasher;
+use crate::logger::Logger;
+use crate::names::NameTable;
+use crate::recorder::Recorder;
+use crate::sequential::SequentialRunner;
+use crate::setup;
+
+/// Collects what a run needs. See the [crate](crate).
+pub struct RunnerBuilder<'l> {
+    source: Source,
+    registry: Registry,
+    strictness: Strictness,
+    seed: u64,
+    generator: GeneratorKind,
+    loggers: Vec<Box<dyn Logger + 'l>>,
+    record_hash: bool,
+    control: Arc<RunControl>,
+}
+
+/// A config that was given to the builder.
+enum Source {
+    Missing,
+    Text { name: String, text: Vec<u8> },
+    Value(Json),
+    Unreadable { name: String, error: io::Error },
+}
+
+impl fmt::Debug for RunnerBuilder<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RunnerBuilder")
+            .field("seed", &self.seed)
+            .field("generator", &self.generator)
+            .field("strictness", &self.strictness)
+            .field("n_loggers", &self.loggers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for RunnerBuilder<'_> {
+    fn default() -> Self {
+        Self {
+            source: Source::Missing,
+            registry: Registry::builtin(),
+            strictness: Strictness::Strict,
+            seed: 0,
+            generator: GeneratorKind::default(),
+            loggers: Vec::new(),
+            record_hash: true,
+            control: Arc::default(),
+        }
+    }
+}
+
+impl<'l> RunnerBuilder<'l> {
+    /// Reads the config from a file. Errors are reported by [`build`](Self::build).
+    #[must_use]
+    pub fn config_path(self, path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        self.config_bytes(path.display().to_string(), fs::read(path))
+    }
+
+    /// Reads the config from anything that can be read. Errors are reported by
+    /// [`build`](Self::build).
+    #[must_use]
+    pub fn config_reader(self, mut reader: impl Read) -> Self {
+        let mut text = Vec::new();
+        let read = reader.read_to_end(&mut text).map(|_| text);
+        self.config_bytes(String::new(), read)
+    }
+
+    /// Takes the config as a JSON text.
+    #[must_use]
+    pub fn config_text(self, text: impl Into<Vec<u8>>) -> Self {
+        self.config_bytes(String::new(), Ok(text.into()))
+    }
+
+    /// Takes the config as a JSON value.
+    #[must_use]
+    pub fn config_value(self, value: Json) -> Self {
+        Self { source: Source::Value(value), ..self }
+    }
+
+    /// Sets the seed from which all random numbers come. By default 0.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets the generator. By default `xoshiro256++`; `mt19937` gives the results of PAMS 0.3.0.
+    #[must_use]
+    pub fn generator(self, generator: GeneratorKind) -> Self {
+        Self { generator, ..self }
+    }
+
+    /// Sets the classes that the config can name. By default [`Registry::builtin`].
+    #[must_use]
+    pub fn registry(self, registry: Registry) -> Self {
+        Self { registry, ..self }
+    }
+
+    /// Sets whether unknown keys are errors or warnings. By default errors.
+    #[must_use]
+    pub fn strictness(self, strictness: Strictness) -> Self {
+        Self { strictness, ..self }
+    }
+
+    /// Adds a logger, by value or as `&mut`. By default there are none.
+    #[must_use]
+    pub fn logger(mut self, logger: impl Logger + 'l) -> Self {
+        self.loggers.push(Box::new(logger));
+        self
+    }
+
+    /// Leaves out the hash of the records. By default it is made.
+    #[must_use]
+    pub fn without_record_hash(self) -> Self {
+        Self { record_hash: false, ..self }
+    }
+
+    /// Shares the run's progress and a way to stop it.
+    #[must_use]
+    pub fn control(self, control: Arc<RunControl>) -> Self {
+        Self { control, ..self }
+    }
+
+    /// Reads and checks the config without setting anything up.
+    ///
+    /// # Errors
+    ///
+    /// When the config can't be read or has mistakes.
+    pub fn check(&self) -> Result<Settings, Error> {
+        let (registry, strictness) = (&self.registry, self.strictness);
+        let (name, settings) = match &self.source {
+            Source::Missing => return Err(Error::new(ErrorKind::NoConfig, "")),
+            Source::Unreadable { name, error } => {
+                let error = io::Error::new(error.kind(), error.to_string());
+                return Err(Error::new(ErrorKind::Read(error), name.clone()));
+            }
+            Source::Text { name, text } => {
+                (name.as_str(), Settings::from_json(text, registry, strictness))
+            }
+            Source::Value(value) => ("", Settings::from_value(value, registry, strictness)),
+        };
+        settings.map_err(|error| Error::new(ErrorKind::Config(error), name))
+    }
+
+    /// Reads the config and sets the simulation up.
+    ///
+    /// # Errors
+    ///
+    /// When the config can't be read or has mistakes, or a market, agent or event can't be made
+    /// from it.
+    pub fn build(self) -> Result<SequentialRunner<'l>, Error> {
+        let settings = self.check()?;
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)?;
+        let hasher = self.record_hash.then(RecordHasher::new);
+        let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
+        Ok(SequentialRunner::new(simulation, recorder, self.control, self.seed))
+    }
+
+    fn config_bytes(self, name: String, read: io::Result<Vec<u8>>) -> Self {
+        let source = match read {
+            Ok(text) => Source::Text { name, text },
+            Err(error) => Source::Unreadable { name, error },
+        };
+        Self { source, ..self }
+    }
+}
