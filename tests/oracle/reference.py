@@ -83,15 +83,18 @@ class RecordLogger(Logger):
         self.effects[f"executions in {type(self.simulator.id2market[log.market_id]).__name__}"] += 1
 
     def process_market_step_end_log(self, log: Any) -> None:
-        self.effects["halted steps"] += log.session.with_order_execution and not log.market.is_running
+        time, market = log.market.get_time(), log.market
+        self.effects["halted steps"] += log.session.with_order_execution and not market.is_running
+        if time > 0 and market.get_fundamental_price() != market.get_fundamental_price(time - 1):
+            self.effects[f"changed fundamentals of {type(market).__name__}"] += 1
         self.records.append(
             {
                 "type": "step",
                 "session": log.session.session_id,
-                "time": log.market.get_time(),
-                "market": log.market.name,
-                "market_price": float(log.market.get_market_price()),
-                "fundamental_price": float(log.market.get_fundamental_price()),
+                "time": time,
+                "market": market.name,
+                "market_price": float(market.get_market_price()),
+                "fundamental_price": float(market.get_fundamental_price()),
             }
         )
 
@@ -143,7 +146,7 @@ def _clock(simulator: Any) -> int:
 
 
 class ExtendedMarket(Market):
-    """A market with one more key, the int `tradeVolume`: the executed volume that step 0 starts with.
+    """A market with one more key, the int `tradeVolume` (default 0): the executed volume that step 0 starts with.
 
     It is what the market-share samples need: agents that follow the volume find some at the beginning.
     """
@@ -311,8 +314,12 @@ def main() -> int:
     arguments = parser.parse_args()
     with open(arguments.config, encoding="utf-8") as file:
         result = run(file.read(), arguments.seed)
-    with open(arguments.output, "w", encoding="utf-8") if arguments.output else contextlib.nullcontext(sys.stdout) as out:
-        out.writelines(to_line(record) + "\n" for record in result.records)
+    lines = "".join(to_line(record) + "\n" for record in result.records)
+    if arguments.output:
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write(lines)
+    else:
+        sys.stdout.write(lines)
     return 1 if result.failed else 0
 
 
