@@ -168,17 +168,16 @@ class CancelAgent(Agent):
 
     It draws at setup what every agent draws (`cashAmount`, then `assetVolume` per market) and nothing else.
 
-    It remembers, per market, its accepted orders in the order of acceptance. Fills, expirations and cancels do not
-    change that memory; only step 1c below does.
+    It remembers, per market, its accepted orders in the order of acceptance. Fills and expirations do not change that
+    memory. When a cancel is accepted whose order has an even id, it forgets that order (later ones move up by one);
+    an order with an odd id may be cancelled again. Being asked never changes the memory.
 
     Asked for orders, it walks its accessible markets in the order of their ids. In each market it draws `u = random()`
     from its own generator, and then:
 
     1. `u < 0.3` and at least one remembered order in this market:
        a. `index = int(random() * remembered)`;
-       b. it returns a cancel of the remembered order at that index;
-       c. it draws `random()` and, when that is below 0.5, forgets the order (removes it; later ones move up by one).
-          An order that is not forgotten may be cancelled again.
+       b. it returns a cancel of the remembered order at that index.
     2. otherwise, `u < 0.8` (so also `u < 0.3` with nothing remembered): a limit order, drawn in this order:
        a. the side: `random() < 0.5` is buy, else sell;
        b. the price: `market price + (random() * 10 - 5)`, the market's current market price;
@@ -214,16 +213,18 @@ class CancelAgent(Agent):
                 return
         raise AssertionError(f"agent {self.name} never returned order {log.order_id} of market {log.market_id}")
 
+    def canceled_order(self, log: Any) -> None:
+        if log.order_id % 2 == 0:
+            remembered = self._remembered[log.market_id]
+            self._remembered[log.market_id] = [order for order in remembered if order.order_id != log.order_id]
+
     def _act(self, market: Market) -> Iterator[Order | Cancel]:
         draw = self.prng
         remembered = self._remembered.get(market.market_id, [])
         u = draw.random()
         if u < 0.3 and remembered:
             index = int(draw.random() * len(remembered))
-            order = remembered[index]
-            if draw.random() < 0.5:
-                del remembered[index]
-            yield Cancel(order=order)
+            yield Cancel(order=remembered[index])
         elif u < 0.8:
             is_buy = draw.random() < 0.5
             price = market.get_market_price() + (draw.random() * 10 - 5)

@@ -1,1 +1,19 @@
-//! Tests that cross crates live in `tests/`.
+//! What the tests that cross crates share: the classes that the reference runs use beside those of
+//! PAMS, and a reader of the reference records.
+#![forbid(unsafe_code)]
+
+mod cancel_agent;
+mod reference;
+
+use pams_agent::{FcnAgent, Registry};
+
+pub use cancel_agent::CancelAgent;
+pub use reference::{Reference, references};
+
+/// The built-in classes and those of the tests.
+#[must_use]
+pub fn registry() -> Registry {
+    let mut registry = Registry::builtin();
+    registry.agent::<CancelAgent>("CancelAgent").agent::<FcnAgent>("UserDefinedFCNAgent");
+    registry
+}

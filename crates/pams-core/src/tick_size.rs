@@ -33,8 +33,8 @@ pub enum PriceError {
     /// A price that is infinite or not a number.
     #[error("the price must be a finite number, not {0}")]
     NotFinite(f64),
-    /// A price so many ticks away from zero that levels are no longer exact.
-    #[error("the price {price} is more than 2^53 ticks of {tick_size} away from zero")]
+    /// A price so many ticks away from zero that their number is not finite.
+    #[error("the price {price} is too many ticks of {tick_size} away from zero")]
     OutOfRange {
         /// The price that was asked for, in price units.
         price: f64,
@@ -43,8 +43,42 @@ pub enum PriceError {
     },
 }
 
-/// The largest level, in ticks: the last whole number up to which every float is exact.
-const LARGEST_LEVEL: f64 = 9_007_199_254_740_992.0;
+/// 2⁵³: up to here every whole number is a float, from here on every float is a whole number.
+const EXACT: i64 = 1 << 53;
+
+/// The bits of 2⁵³ as a float.
+const EXACT_BITS: i64 = 0x4340_0000_0000_0000;
+
+/// The number of ticks that a level stands for.
+///
+/// Up to 2⁵³ away from zero that is the tick's own number. Beyond it a tick's number counts the
+/// floats instead of the whole numbers, which keeps the order and loses nothing.
+#[expect(clippy::cast_precision_loss, reason = "numbers up to 2^53 are exact")]
+fn n_ticks(tick: Tick) -> f64 {
+    let distance = tick.0.unsigned_abs();
+    if distance <= EXACT.unsigned_abs() {
+        return tick.0 as f64;
+    }
+    let ticks = f64::from_bits(distance - EXACT.unsigned_abs() + EXACT_BITS.unsigned_abs());
+    if tick.0 < 0 { -ticks } else { ticks }
+}
+
+/// The level that stands for a whole number of ticks; the inverse of [`n_ticks`].
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    reason = "a whole number within ±2^53, or the bits of a finite positive float"
+)]
+fn tick(n_ticks: f64) -> Tick {
+    let distance = n_ticks.abs();
+    if distance <= EXACT as f64 {
+        return Tick(n_ticks as i64);
+    }
+    let level = distance.to_bits() as i64 - EXACT_BITS + EXACT;
+    Tick(if n_ticks < 0.0 { -level } else { level })
+}
+
 
 impl TickSize {
     /// A tick size in price units.
@@ -64,9 +98,8 @@ impl TickSize {
 
     /// The price of a level, in price units.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "levels are at most 2^53, where floats are exact")]
     pub fn price(self, tick: Tick) -> f64 {
-        self.0 * tick.0 as f64
+        self.0 * n_ticks(tick)
     }
 
     /// The level of `price` for an order on `side`.
@@ -77,7 +110,7 @@ impl TickSize {
     ///
     /// # Errors
     ///
-    /// When the price is not finite or more than 2⁵³ ticks away from zero.
+    /// When the price or its number of ticks is not finite.
     ///
     /// ```
     /// use pams_core::{Side, Tick, TickSize};
@@ -94,7 +127,7 @@ impl TickSize {
         }
         let ratio = price / self.0;
         let magnitude = ratio.abs();
-        if magnitude > LARGEST_LEVEL {
+        if magnitude == f64::INFINITY {
             return Err(PriceError::OutOfRange { price, tick_size: self.0 });
         }
         let nearest = ratio.round_ties_even();
@@ -106,8 +139,7 @@ impl TickSize {
             (true, Side::Buy) => ratio.floor(),
             (true, Side::Sell) => ratio.ceil(),
         };
-        #[expect(clippy::cast_possible_truncation, reason = "a whole number within ±2^53")]
-        Ok(Placement { tick: Tick(level as i64), moved })
+        Ok(Placement { tick: tick(level), moved })
     }
 }
 
@@ -157,12 +189,27 @@ mod tests {
     }
 
     #[test]
+    fn levels_keep_their_order_and_price_however_far_away() {
+        let tick_size = TickSize::new(0.01).unwrap();
+        let prices = [1.0, 9e13, 9.007_199_254_740_99e13, 9.1e13, 681_136_749_407_153_000.0, 1e300];
+        let mut previous = Tick(0);
+        for price in prices {
+            let tick = tick_size.place(price, Side::Buy).unwrap().tick;
+            assert!(tick > previous, "{price}");
+            previous = tick;
+            assert_eq!(tick_size.price(tick), 0.01 * (price / 0.01).round_ties_even(), "{price}");
+            let mirrored = tick_size.place(-price, Side::Buy).unwrap().tick;
+            assert_eq!(mirrored, Tick(-tick.0), "{price}");
+        }
+    }
+
+    #[test]
     fn numbers_that_are_no_price_are_errors() {
         let tick_size = TickSize::new(1e-5).unwrap();
         for price in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(matches!(tick_size.place(price, Side::Buy), Err(PriceError::NotFinite(_))));
         }
-        for price in [1e300, -1e300, 1e12] {
+        for price in [1e305, -1e305] {
             assert!(matches!(tick_size.place(price, Side::Sell), Err(PriceError::OutOfRange { .. })));
         }
         for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {

@@ -33,8 +33,8 @@ impl MarketClass for IndexMarket {
 config_block! {
     /// Keys of a market that begins with some executed volume.
     pub struct ExtendedMarketSettings {
-        /// Units that count as executed in step 0.
-        pub trade_volume: u64 = "tradeVolume",
+        /// Units that count as executed in step 0; none when it is not given.
+        pub trade_volume: Option<u64> = "tradeVolume",
     }
 }
 
@@ -49,9 +49,10 @@ impl MarketClass for ExtendedMarket {
         settings: &ExtendedMarketSettings,
         setup: &mut MarketSetup<'_>,
     ) -> Result<(), EventError> {
-        let units = settings.trade_volume;
-        setup.set_field("tradeVolume", FieldValue::Int(i64::try_from(units)?));
-        setup.set_initial_executed_volume(units);
+        if let Some(units) = settings.trade_volume {
+            setup.set_field("tradeVolume", FieldValue::Int(i64::try_from(units)?));
+            setup.set_initial_executed_volume(units);
+        }
         Ok(())
     }
 }
