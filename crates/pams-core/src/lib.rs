@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod ids;
+pub mod random;
 
 pub use ids::{AgentId, MarketId, OrderId, SessionId};
