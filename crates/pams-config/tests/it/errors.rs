@@ -19,7 +19,9 @@ fn report(cases: &[&[Change<'_>]]) -> String {
         for (from, to) in *changes {
             assert_eq!(text.matches(from).count(), 1, "`{from}` stands in the config once");
             text = text.replacen(from, to, 1);
-            writeln!(report, "# {}", to.trim().escape_debug()).expect("a string can be written to");
+            let change = if to.is_empty() { format!("without {from}") } else { (*to).to_owned() };
+            writeln!(report, "# {}", change.trim().replace('\n', "⏎"))
+                .expect("a string can be written to");
         }
         report.push_str(&said(text.as_bytes()));
         report.push('\n');
