@@ -20,6 +20,8 @@ pub struct Markets {
     by_block: BTreeMap<String, usize>,
     /// Groups that could not be opened, and what they probably meant: their instances are not reported again.
     unresolved: BTreeSet<String>,
+    /// The list of groups could not be read, so that no name can be called wrong.
+    is_unlisted: bool,
 }
 
 /// What is known of a market group.
@@ -158,10 +160,14 @@ impl Markets {
         self.unresolved.insert(name);
     }
 
+    pub(crate) fn set_unlisted(&mut self) {
+        self.is_unlisted = true;
+    }
+
     pub(crate) fn is_unresolved(&self, name: &str) -> bool {
         let is_instance_of =
             |missing: &String| name.strip_prefix(missing.as_str()).is_some_and(is_number_start);
-        self.unresolved.iter().any(is_instance_of)
+        self.is_unlisted || self.unresolved.iter().any(is_instance_of)
     }
 
     /// Finds an instance name, or says why there is none. `Err(None)` when that is another mistake's fault.

@@ -173,6 +173,8 @@ pub(crate) fn is_number_start(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -202,8 +204,44 @@ mod tests {
         check(Names::numbered("A-1", 0, 10), Names::numbered("A-", 0, 100), Some("A-10"));
         check(Names::numbered("A-", 0, 5), Names::numbered("A-", 4, 5), Some("A-4"));
         check(Names::numbered("A-", 0, 4), Names::numbered("A-", 4, 5), None);
-        check(Names::numbered("A", -3, 4), Names::numbered("A-", 0, 5), Some("A-1"));
+        check(Names::numbered("A", -1, 2), Names::numbered("A-", 0, 5), Some("A-1"));
         check(Names::numbered("é", 0, 4), Names::single("é1"), Some("é1"));
+    }
+
+    fn any_names() -> impl Strategy<Value = Names> {
+        let prefix =
+            prop::sample::select(vec!["", "A", "A-", "A1", "A-1", "A-10", "1", "-", "-1", "B"]);
+        let numbered = (prefix.clone(), -12..12_i64, 0..15_usize);
+        prop_oneof![
+            prefix.prop_map(Names::single),
+            numbered.prop_map(|(prefix, first, len)| Names::numbered(prefix, first, len)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_clash_is_found_exactly_when_two_groups_share_a_name(
+            groups in prop::collection::vec(any_names(), 0..6),
+        ) {
+            let mut table = NameTable::default();
+            let mut seen = BTreeMap::new();
+            for (index, names) in groups.iter().enumerate() {
+                let shared = names.iter().any(|name| seen.contains_key(&name));
+                let clash = table.add(names.clone());
+                prop_assert_eq!(clash.is_some(), shared);
+                if let Some(clash) = clash {
+                    prop_assert!(names.position(&clash.name).is_some());
+                    prop_assert!(groups[clash.other].position(&clash.name).is_some());
+                }
+                for name in names.iter() {
+                    seen.entry(name).or_insert(index);
+                }
+            }
+            for name in seen.keys() {
+                let (group, index) = table.find(name).expect("the name was added");
+                prop_assert_eq!(&groups[group].name(index), name);
+            }
+        }
     }
 
     #[test]

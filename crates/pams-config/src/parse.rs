@@ -142,7 +142,8 @@ impl Parser<'_> {
             E::ExpectedObjectCommaOrEnd => {
                 (format!("expected `,` or `}}` after a value, found {found}"), None)
             }
-            E::ExpectedSomeValue | E::ExpectedSomeIdent => (
+            E::ExpectedSomeIdent => ("expected `true`, `false`, `null` or a number".into(), None),
+            E::ExpectedSomeValue => (
                 format!("expected a value, found {found}"),
                 Some(
                     "JSON has no comments and no single quotes; a note is a key that starts with `MEMO`",

@@ -34,6 +34,7 @@ impl ConfigValue for RandomValue {
                     }
                 }
             }
+            NodeValue::NotFinite { .. } => context.expected(node, "a finite number"),
             _ => context.expected(node, EXPECTED),
         }
     }

@@ -110,19 +110,14 @@ impl ConfigValue for NonNegative {
 }
 
 macro_rules! whole_number {
-    ($($type:ty, $minimum:expr, $what:literal;)*) => {
+    ($($type:ty, $minimum:expr, $what:literal, $range:literal;)*) => {
         $(impl ConfigValue for $type {
             fn read(node: &Node, context: &mut Context) -> Option<Self> {
                 match node.value() {
                     NodeValue::Integer(value) => {
-                        Self::try_from(*value).ok().or_else(|| context.expected(node, $what))
+                        Self::try_from(*value).ok().or_else(|| context.expected(node, $range))
                     }
-                    NodeValue::Float(value) if value.fract() == 0.0 => {
-                        let message = format!("expected {}, found {}", $what, node.describe());
-                        context.report(node.place(), message, Some("write it without a point or an exponent".into()));
-                        None
-                    }
-                    _ => context.expected(node, $what),
+                    _ => not_whole(node, $what, context),
                 }
             }
 
@@ -134,21 +129,23 @@ macro_rules! whole_number {
 }
 
 whole_number! {
-    i64, None, "a whole number of 64 bits";
-    u64, Some(0), "a whole number that is 0 or above";
-    usize, Some(0), "a whole number that is 0 or above";
-    u32, Some(0), "a whole number from 0 to 4294967295";
+    i64, None, "a whole number", "a whole number from -9223372036854775808 to 9223372036854775807";
+    u64, Some(0), "a whole number that is 0 or above", "a whole number that is 0 or above";
+    usize, Some(0), "a whole number that is 0 or above", "a whole number that is 0 or above";
+    u32, Some(0), "a whole number that is 0 or above", "a whole number from 0 to 4294967295";
 }
 
 macro_rules! positive_whole_number {
     ($($type:ty: $inner:ty, $what:literal;)*) => {
         $(impl ConfigValue for $type {
             fn read(node: &Node, context: &mut Context) -> Option<Self> {
-                let value = match node.value() {
-                    NodeValue::Integer(value) => <$inner>::try_from(*value).ok().and_then(Self::new),
-                    _ => None,
-                };
-                value.or_else(|| context.expected(node, $what))
+                match node.value() {
+                    NodeValue::Integer(value) => {
+                        let value = <$inner>::try_from(*value).ok().and_then(Self::new);
+                        value.or_else(|| context.expected(node, $what))
+                    }
+                    _ => not_whole(node, $what, context),
+                }
             }
 
             fn schema() -> Json {
@@ -247,6 +244,19 @@ pub(crate) fn number(node: &Node) -> Option<f64> {
         NodeValue::Integer(value) => Some(*value as f64),
         NodeValue::Float(value) => Some(*value),
         _ => None,
+    }
+}
+
+/// Refuses what is not written as a whole number. `5.0` is not: PAMS refuses it too.
+fn not_whole<T>(node: &Node, what: &str, context: &mut Context) -> Option<T> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match node.value() {
+        NodeValue::Float(value) if value.fract() == 0.0 && value.abs() < EXACT => {
+            let message = format!("expected {what}, found {}", node.describe());
+            context.report(node.place(), message, Some(format!("write {value:.0}")));
+            None
+        }
+        _ => context.expected(node, what),
     }
 }
 

@@ -115,15 +115,22 @@ pub(crate) fn open<'t>(
     let class = block.value::<Located<String>>("class")?;
     let classes = source.catalog.class_names(kind);
     if !classes.contains(&class.value) {
-        let other = ClassKind::ALL
-            .into_iter()
-            .find(|other| source.catalog.class_names(*other).contains(&class.value));
-        let help = match other {
-            Some(other) => Some(format!("it is a class of {other}s")),
-            None => suggest(&class.value, classes.iter().map(String::as_str)),
-        };
-        let message = format!("there is no class of {kind}s named `{}`", class.value);
-        context.report(&class.place, message, help);
+        let is_class_of =
+            |other: &ClassKind| source.catalog.class_names(*other).contains(&class.value);
+        if let Some(other) = ClassKind::ALL.into_iter().find(is_class_of) {
+            let message = format!(
+                "`{}` is no block of {kind}s: its class `{}` makes {other}s",
+                listed.value, class.value
+            );
+            context.report(&listed.place, message, None);
+        } else {
+            let message = format!("there is no class of {kind}s named `{}`", class.value);
+            context.report(
+                &class.place,
+                message,
+                suggest(&class.value, classes.iter().map(String::as_str)),
+            );
+        }
         return None;
     }
     Some(Classed { opened, class: class.value })

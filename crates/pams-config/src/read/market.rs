@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use crate::block::{Block, ConfigBlock};
 use crate::catalog::ClassKind;
 use crate::context::Context;
+use crate::node::NodeValue;
 use crate::place::Place;
 use crate::read::group::{self, BlockList, Group, LooseInteger, Naming};
 use crate::read::{ClassKeys, Source};
@@ -66,7 +67,10 @@ pub(crate) fn open<'t>(
     let open_one = |block| {
         let group = open_group(source, block, context);
         if group.is_none() {
-            context.markets_mut().add_unresolved(block.value.clone());
+            let prefix = own_prefix(source, &block.value);
+            for name in prefix.into_iter().chain([block.value.clone()]) {
+                context.markets_mut().add_unresolved(name);
+            }
         }
         group
     };
@@ -148,6 +152,15 @@ fn open_group<'t>(
         );
     }
     Some(Group { block: classed, names, first })
+}
+
+/// The prefix that a block gives itself.
+fn own_prefix(source: Source<'_>, block: &str) -> Option<String> {
+    let NodeValue::Object(members) = source.root.value(block)?.value() else { return None };
+    match members.value("prefix")?.value() {
+        NodeValue::String(prefix) => Some(prefix.clone()),
+        _ => None,
+    }
 }
 
 fn check_prices(block: &mut Block<'_>) {

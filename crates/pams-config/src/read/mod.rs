@@ -49,8 +49,13 @@ pub(crate) fn settings(
         }
         _ => context.expected(root, "one object with the key `simulation`"),
     };
+    if settings.is_none() && context.problem_count() == 0 {
+        let message =
+            "a class refused its settings without saying why, which is a mistake in the class";
+        context.problem(root.place(), message);
+    }
     let (_, warnings) = context.finish(text)?;
-    let settings = settings.expect("invariant: whatever cannot be read was reported");
+    let settings = settings.expect("invariant: without settings there is a problem");
     Ok(Settings { warnings, ..settings })
 }
 

@@ -73,6 +73,9 @@ pub(crate) fn read(
     block.report_unknown(&BTreeMap::new());
     let mut plain = block.resolved();
 
+    if markets.is_none() {
+        context.markets_mut().set_unlisted();
+    }
     let markets = read_markets(source, markets.unwrap_or_default(), resolved, context);
     let agent_groups = agent::open(source, agents.unwrap_or_default(), context);
     let read_agent = |group: &Option<_>| agent::read(source, group.as_ref()?, resolved, context);
