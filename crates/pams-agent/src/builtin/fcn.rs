@@ -200,18 +200,24 @@ impl FcnAgent {
         let look_back = self.window.min(now.since_start());
         let past = market.values_at(now.saturating_sub(look_back))?.market_price;
         let arithmetic = turn.arithmetic();
-        let log_ratio = |what: &str, ratio: f64| {
+        // A logarithm with weight zero adds nothing to the sum, not even a rounding.
+        let log_return = |what: &str, ratio: f64, weight: f64| {
             // The comparison is false for NaN too.
             if ratio > 0.0 && ratio.is_finite() {
-                Ok(arithmetic.ln(ratio))
+                Ok(if weight == 0.0 { 0.0 } else { arithmetic.ln(ratio) })
             } else {
                 Err(format!("{what} in market {} is {ratio}: there is no log return", market.name()))
             }
         };
+        let fundamental_ratio = market.fundamental_price() / price;
         let fundamental = self.reversion_rate
-            * log_ratio("fundamental over market price", market.fundamental_price() / price)?;
+            * log_return(
+                "fundamental over market price",
+                fundamental_ratio,
+                self.fundamental_weight,
+            )?;
         let chart = per_step(i64::try_from(look_back)?)
-            * log_ratio("market price over past market price", price / past)?;
+            * log_return("market price over past market price", price / past, self.chart_weight)?;
         let noise = self.noise_scale * turn.generator().standard_normal();
         let expected_return = self.normalization
             * ((self.fundamental_weight * fundamental + self.chart_weight * chart)

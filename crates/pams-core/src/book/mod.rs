@@ -13,10 +13,10 @@
 //! | expire | O(orders that expire) |
 //! | total volumes | O(1) |
 
+mod expirations;
 mod queue;
 mod side;
 
-use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -26,6 +26,7 @@ use crate::ids::{AgentId, OrderId};
 use crate::order::Side;
 use crate::quantity::{Step, Tick, Volume};
 use crate::window::Window;
+use expirations::Expirations;
 use queue::{Chain, Links, NONE, Orders};
 use side::SideBook;
 
@@ -102,29 +103,14 @@ pub struct Best {
 }
 
 /// An order book.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Book {
     orders: Orders,
     buy: SideBook,
     sell: SideBook,
     /// Each agent's resting orders, oldest first. Never iterated.
     agents: FxHashMap<AgentId, Chain>,
-    /// Orders by the step at which they are gone; dead ones are skipped when it comes.
-    expirations: BTreeMap<Step, Vec<OrderId>>,
-    /// Emptied lists of `expirations`, kept for their memory.
-    #[serde(skip)]
-    spare: Vec<Vec<OrderId>>,
-}
-
-/// Two books are equal when they hold the same orders in the same places.
-impl PartialEq for Book {
-    fn eq(&self, other: &Self) -> bool {
-        self.orders == other.orders
-            && self.buy == other.buy
-            && self.sell == other.sell
-            && self.agents == other.agents
-            && self.expirations == other.expirations
-    }
+    expirations: Expirations,
 }
 
 impl Book {
@@ -134,8 +120,7 @@ impl Book {
             buy: SideBook::new(Side::Buy),
             sell: SideBook::new(Side::Sell),
             agents: FxHashMap::default(),
-            expirations: BTreeMap::new(),
-            spare: Vec::new(),
+            expirations: Expirations::new(),
         }
     }
 
@@ -201,11 +186,7 @@ impl Book {
             of_agent: Links::default(),
         };
         if let Some(step) = order.gone_at() {
-            let spare = &mut self.spare;
-            self.expirations
-                .entry(step)
-                .or_insert_with(|| spare.pop().unwrap_or_default())
-                .push(id);
+            self.expirations.add(step, id);
         }
         self.orders.push(order);
         match side {
@@ -234,27 +215,21 @@ impl Book {
         }
     }
 
-    /// Takes all orders off the book whose time is over at `now` and tells which: the buy side
+    /// Takes all orders off the book whose time is over at `now`, the next step, and tells which: the buy side
     /// first, each side in the order of placement.
     pub(crate) fn expire(&mut self, now: Step, mut expired: impl FnMut(OrderId, &BookOrder)) {
-        while let Some(entry) = self.expirations.first_entry() {
-            if *entry.key() > now {
-                return;
-            }
-            let mut ids = entry.remove();
-            for side in [Side::Buy, Side::Sell] {
-                for &id in &ids {
-                    // A forgotten order is a dead one.
-                    let Some(order) = self.orders.get(id.0) else { continue };
-                    if order.state == OrderState::Resting && order.side == side {
-                        self.take_out(id, OrderState::Expired);
-                        expired(id, &self.orders[id.0]);
-                    }
+        let ids = self.expirations.take(now);
+        for side in [Side::Buy, Side::Sell] {
+            for &id in &ids {
+                // A forgotten order is a dead one.
+                let Some(order) = self.orders.get(id.0) else { continue };
+                if order.state == OrderState::Resting && order.side == side {
+                    self.take_out(id, OrderState::Expired);
+                    expired(id, &self.orders[id.0]);
                 }
             }
-            ids.clear();
-            self.spare.push(ids);
         }
+        self.expirations.give_back(ids);
     }
 
     /// Forgets dead orders that were accepted before `step`, up to the first one that rests.
