@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use pams_core::random::GeneratorKind;
-use pams_runner::{JsonLines, RunReport, SequentialRunner};
+use pams_runner::{JsonLines, RunReport, Runner, SequentialRunner};
 use pams_tests::{Reference, references};
 use serde_json::Value as Json;
 
@@ -24,7 +24,7 @@ fn run(reference: &Reference) -> (Result<RunReport, pams_runner::Error>, Vec<Jso
         .generator(GeneratorKind::Mt19937)
         .logger(JsonLines::new(&mut log))
         .build()
-        .and_then(SequentialRunner::run);
+        .and_then(Runner::run);
     let records = log
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())

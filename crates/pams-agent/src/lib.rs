@@ -68,7 +68,7 @@ mod market_class;
 mod registry;
 
 pub use agent::{Agent, AgentError, AgentSetup, Markets, Turn};
-pub use boxed::BoxedAgent;
+pub use boxed::{AgentState, BoxedAgent, SharedAgent};
 pub use builtin::{
     ArbitrageAgent, ArbitrageSettings, ExtendedMarket, ExtendedMarketSettings, FcnAgent,
     FcnSettings, IndexMarket, MarginType, MarketMakerAgent, MarketMakerSettings,

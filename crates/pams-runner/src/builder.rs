@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::RecordHasher;
 use crate::logger::Logger;
 use crate::names::NameTable;
+use crate::parallel::{Executor, Parallel, Splitting};
 use crate::recorder::Recorder;
-use crate::sequential::SequentialRunner;
+use crate::runner::Runner;
 use crate::setup;
 
 /// Collects what a run needs. See the [crate](crate).
@@ -30,6 +32,9 @@ pub struct RunnerBuilder<'l> {
     loggers: Vec<Box<dyn Logger + 'l>>,
     record_hash: bool,
     control: Arc<RunControl>,
+    executor: Option<Box<dyn Executor>>,
+    splitting: Option<Splitting>,
+    num_parallel: Option<NonZeroUsize>,
 }
 
 /// A config that was given to the builder.
@@ -63,6 +68,9 @@ impl Default for RunnerBuilder<'_> {
             loggers: Vec::new(),
             record_hash: true,
             control: Arc::default(),
+            executor: None,
+            splitting: None,
+            num_parallel: None,
         }
     }
 }
@@ -139,6 +147,30 @@ impl<'l> RunnerBuilder<'l> {
         Self { control, ..self }
     }
 
+    /// Sets where normal agents are asked. By default on the calling thread, one after the other.
+    #[must_use]
+    pub fn executor(self, executor: impl Executor + 'static) -> Self {
+        Self { executor: Some(Box::new(executor)), ..self }
+    }
+
+    /// Sets how a batch of agents is cut into tasks of an executor: given the number of agents and
+    /// of workers, the number of agents of each task, in order. By default as many tasks as
+    /// workers, of sizes that differ by at most one.
+    #[must_use]
+    pub fn splitting(
+        self,
+        splitting: impl FnMut(usize, usize) -> Vec<usize> + Send + 'static,
+    ) -> Self {
+        Self { splitting: Some(Box::new(splitting)), ..self }
+    }
+
+    /// Sets the number of workers of an executor. By default `simulation.numParallel` of the
+    /// config, else the number of CPUs less one, at least one.
+    #[must_use]
+    pub fn num_parallel(self, workers: NonZeroUsize) -> Self {
+        Self { num_parallel: Some(workers), ..self }
+    }
+
     /// Reads and checks the config without setting anything up.
     ///
     /// # Errors
@@ -166,15 +198,35 @@ impl<'l> RunnerBuilder<'l> {
     ///
     /// When the config can't be read or has mistakes, or a market, agent or event can't be made
     /// from it.
-    pub fn build(self) -> Result<SequentialRunner<'l>, Error> {
+    pub fn build(self) -> Result<Runner<'l>, Error> {
         let settings = self.check()?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }
         let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)?;
+        let workers = self.workers(&settings);
+        let parallel =
+            self.executor.map(|executor| Parallel::new(executor, self.splitting, workers));
         let hasher = self.record_hash.then(RecordHasher::new);
         let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
-        Ok(SequentialRunner::new(simulation, recorder, self.control, self.seed))
+        Ok(Runner::new(simulation, recorder, self.control, self.seed, parallel))
+    }
+
+    /// How many workers an executor gets.
+    fn workers(&self, settings: &Settings) -> usize {
+        let configured = self.num_parallel.map(NonZeroUsize::get);
+        let workers = configured
+            .or(settings.simulation.num_parallel)
+            .unwrap_or_else(|| num_cpus::get().saturating_sub(1).max(1));
+        let largest = settings.sessions.iter().map(|session| session.max_normal_orders).max();
+        let useful = largest.map_or(0, |orders| usize::try_from(orders).unwrap_or(0)).max(1);
+        if self.executor.is_some() && workers > useful {
+            tracing::warn!(
+                "numParallel is {workers}, but no session asks more than {useful} agents at a time \
+                 (maxNormalOrders): the other workers stay idle"
+            );
+        }
+        workers
     }
 
     fn config_bytes(self, name: String, read: io::Result<Vec<u8>>) -> Self {

@@ -36,6 +36,9 @@ pub enum ErrorKind {
     /// An agent failed when it was asked, or an instruction or an event failed.
     #[error("{0}")]
     Run(Box<dyn std::error::Error + Send + Sync>),
+    /// The workers of a parallel runner failed, not an agent.
+    #[error("the workers failed: {0}")]
+    Executor(Box<dyn std::error::Error + Send + Sync>),
     /// A logger could not write.
     #[error("{0}")]
     Log(io::Error),
@@ -101,7 +104,9 @@ impl std::error::Error for Error {
         // The messages above contain those of their sources already.
         match &self.kind {
             ErrorKind::Read(error) | ErrorKind::Log(error) => error.source(),
-            ErrorKind::Setup(error) | ErrorKind::Run(error) => error.source(),
+            ErrorKind::Setup(error) | ErrorKind::Run(error) | ErrorKind::Executor(error) => {
+                error.source()
+            }
             ErrorKind::Config(_) | ErrorKind::NoConfig | ErrorKind::Interrupted(_) => None,
         }
     }

@@ -44,13 +44,15 @@ mod builder;
 mod control;
 mod error;
 mod hash;
+mod kinds;
 mod logger;
 mod loggers;
 mod names;
+mod parallel;
 mod population;
 mod recorder;
 mod report;
-mod sequential;
+mod runner;
 mod setup;
 
 pub use builder::RunnerBuilder;
@@ -58,7 +60,11 @@ pub use control::RunControl;
 pub use error::{Error, ErrorKind};
 pub use hash::{RecordHash, RecordHasher};
 pub use logger::Logger;
+pub use kinds::{MultiThreadAgentParallelRunner, SequentialRunner};
 pub use loggers::{JsonLines, MemorySaver, StepPrint};
 pub use names::NameTable;
+pub use parallel::{
+    Answer, Executor, ExecutorError, Question, Replica, Reply, Splitting, Task, ThreadExecutor,
+};
 pub use report::{MarketReport, RunReport};
-pub use sequential::SequentialRunner;
+pub use runner::Runner;

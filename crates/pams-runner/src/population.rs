@@ -6,6 +6,8 @@ use pams_agent::{AgentError, BoxedAgent, Markets, Turn};
 use pams_core::random::{Generator, Permutation};
 use pams_core::{AgentId, ExecutionRecord, Instruction, OrderRecord, Simulator, Traders};
 
+use crate::parallel::ask;
+
 /// All agents, ordered by id.
 #[derive(Debug, Default)]
 pub(crate) struct Population {
@@ -24,7 +26,8 @@ impl Population {
         let generator = &mut self.generators[agent.index()];
         let account = &simulator.accounts()[agent.index()];
         let mut turn = Turn::new(agent, account, generator, instructions);
-        self.agents[agent.index()].submit_orders(&Markets::new(simulator.markets()), &mut turn)
+        let agent = &self.agents[agent.index()];
+        ask(|| agent.submit_orders(&Markets::new(simulator.markets()), &mut turn))
     }
 }
 

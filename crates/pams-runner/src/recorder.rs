@@ -2,7 +2,7 @@
 
 use std::io;
 
-use pams_core::{Account, AgentId, Record, RecordSink};
+use pams_core::{Account, AgentId, Record, RecordSink, Step};
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::{RecordHash, RecordHasher};
@@ -34,6 +34,11 @@ impl<'l> Recorder<'l> {
         loggers: Vec<Box<dyn Logger + 'l>>,
     ) -> Self {
         Self { counts: Counts::default(), names, hasher, loggers, failure: None }
+    }
+
+    /// Where a run is: the step and the agent.
+    pub(crate) fn place(&self, time: Step, agent: AgentId) -> String {
+        format!("step {time}, agent {}", self.names.agent(agent))
     }
 
     /// The first failure of a logger, if there was one.

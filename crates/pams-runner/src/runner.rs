@@ -1,56 +1,56 @@
-//! The runner that asks one agent after the other.
+//! The loop of a run: sessions, steps, who is asked when.
 
 use std::fmt;
 use std::sync::Arc;
 
 use pams_core::{AgentId, Error as CoreError, SessionId, SessionSpec};
 
-use crate::builder::RunnerBuilder;
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
+use crate::parallel::Parallel;
 use crate::population::Submissions;
 use crate::recorder::Recorder;
 use crate::report::{MarketReport, RunReport};
 use crate::setup::Simulation;
 
-/// Runs a simulation on the calling thread. See the [crate](crate).
-pub struct SequentialRunner<'l> {
+/// A simulation that is ready to run. See the [crate](crate).
+pub struct Runner<'l> {
     simulation: Simulation,
     recorder: Recorder<'l>,
     control: Arc<RunControl>,
     seed: u64,
+    /// Asks the normal agents at the same time; one after the other when there is none.
+    parallel: Option<Parallel>,
+    batch: Vec<AgentId>,
     submissions: Submissions,
     urgent: Submissions,
 }
 
-impl fmt::Debug for SequentialRunner<'_> {
+impl fmt::Debug for Runner<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("SequentialRunner")
+            .debug_struct("Runner")
             .field("seed", &self.seed)
             .field("simulation", &self.simulation)
             .finish_non_exhaustive()
     }
 }
 
-impl<'l> SequentialRunner<'l> {
-    /// Begins to describe a run.
-    #[must_use]
-    pub fn builder() -> RunnerBuilder<'l> {
-        RunnerBuilder::default()
-    }
-
+impl<'l> Runner<'l> {
     pub(crate) fn new(
         simulation: Simulation,
         recorder: Recorder<'l>,
         control: Arc<RunControl>,
         seed: u64,
+        parallel: Option<Parallel>,
     ) -> Self {
         Self {
             simulation,
             recorder,
             control,
             seed,
+            parallel,
+            batch: Vec::new(),
             submissions: Submissions::default(),
             urgent: Submissions::default(),
         }
@@ -63,11 +63,22 @@ impl<'l> SequentialRunner<'l> {
     /// When an agent, an instruction, an event or a logger fails, or the run is asked to stop. The
     /// loggers have then seen everything up to that point.
     pub fn run(mut self) -> Result<RunReport, Error> {
-        let outcome = self.run_sessions();
+        let outcome = self.start_workers().and_then(|()| self.run_sessions());
+        if let Some(parallel) = &mut self.parallel {
+            parallel.stop();
+        }
         let finished = self.recorder.finish();
         outcome?;
         finished?;
         Ok(self.report())
+    }
+
+    fn start_workers(&mut self) -> Result<(), Error> {
+        let Simulation { simulator, population, .. } = &mut self.simulation;
+        match &mut self.parallel {
+            Some(parallel) => parallel.start(simulator, population),
+            None => Ok(()),
+        }
     }
 
     fn run_sessions(&mut self) -> Result<(), Error> {
@@ -116,19 +127,40 @@ impl<'l> SequentialRunner<'l> {
         Ok(())
     }
 
-    /// Asks normal agents in a random order until `wanted` have submitted something.
+    /// Asks normal agents in a random order until `wanted` have submitted something: in batches of
+    /// as many as are still wanted, so that it does not matter whether a batch is asked one after
+    /// the other or at the same time.
     fn ask_normal_agents(&mut self, wanted: i64) -> Result<(), Error> {
-        let Simulation { simulator, population, normal, generator, .. } = &mut self.simulation;
         let wanted = usize::try_from(wanted).unwrap_or(0);
-        let submissions = &mut self.submissions;
-        submissions.clear();
-        normal.shuffle(generator);
-        while submissions.lists.len() < wanted
-            && let Some(agent) = normal.next(generator)
-        {
+        self.submissions.clear();
+        self.simulation.normal.shuffle(&mut self.simulation.generator);
+        while self.submissions.lists.len() < wanted {
+            self.next_batch(wanted - self.submissions.lists.len());
+            if self.batch.is_empty() {
+                break;
+            }
+            self.ask_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next agents of the shuffled order, at most `size`.
+    fn next_batch(&mut self, size: usize) {
+        let Simulation { normal, generator, .. } = &mut self.simulation;
+        self.batch.clear();
+        self.batch.extend(std::iter::from_fn(|| normal.next(generator)).take(size));
+    }
+
+    fn ask_batch(&mut self) -> Result<(), Error> {
+        let Simulation { simulator, population, .. } = &mut self.simulation;
+        let (submissions, recorder) = (&mut self.submissions, &self.recorder);
+        if let Some(parallel) = &mut self.parallel {
+            return parallel.ask(&self.batch, simulator, population, submissions, recorder);
+        }
+        for &agent in &self.batch {
             population
                 .ask(agent, simulator, &mut submissions.instructions)
-                .map_err(|error| Error::run(place(simulator, &self.recorder, agent), error))?;
+                .map_err(|error| Error::run(recorder.place(simulator.time(), agent), error))?;
             submissions.close(agent);
         }
         Ok(())
@@ -144,7 +176,7 @@ impl<'l> SequentialRunner<'l> {
             let instructions = &self.submissions.instructions[range];
             simulator
                 .process(agent, instructions, population, &mut self.recorder)
-                .map_err(|error| Error::run(place(simulator, &self.recorder, agent), error))?;
+                .map_err(|error| Error::run(self.recorder.place(simulator.time(), agent), error))?;
             let rate = session.high_frequency_submit_rate;
             if rate < generator.random() {
                 continue;
@@ -169,12 +201,12 @@ impl<'l> SequentialRunner<'l> {
             urgent.clear();
             population
                 .ask(agent, simulator, &mut urgent.instructions)
-                .map_err(|error| Error::run(place(simulator, &self.recorder, agent), error))?;
+                .map_err(|error| Error::run(self.recorder.place(simulator.time(), agent), error))?;
             if !urgent.instructions.is_empty() {
                 submitted += 1;
                 simulator
                     .process(agent, &urgent.instructions, population, &mut self.recorder)
-                    .map_err(|error| Error::run(place(simulator, &self.recorder, agent), error))?;
+                    .map_err(|error| Error::run(self.recorder.place(simulator.time(), agent), error))?;
             }
         }
         Ok(())
@@ -199,9 +231,4 @@ impl<'l> SequentialRunner<'l> {
     fn failed(&self, error: CoreError) -> Error {
         Error::run(format!("step {}", self.simulation.simulator.time()), error)
     }
-}
-
-/// Where a run failed: the step and the agent.
-fn place(simulator: &pams_core::Simulator, recorder: &Recorder<'_>, agent: AgentId) -> String {
-    format!("step {}, agent {}", simulator.time(), recorder.names.agent(agent))
 }

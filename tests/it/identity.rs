@@ -1,0 +1,50 @@
+//! Every runner gives the records of the sequential one.
+
+use std::num::NonZeroUsize;
+
+use pams_core::random::GeneratorKind;
+use pams_runner::{MultiThreadAgentParallelRunner, Runner, RunnerBuilder, SequentialRunner};
+use pams_tests::{Reference, references};
+
+/// The outcome of a run, so that errors are compared too.
+fn outcome(builder: RunnerBuilder<'_>, reference: &Reference, kind: GeneratorKind) -> String {
+    let outcome = builder
+        .registry(pams_tests::registry())
+        .config_text(reference.config.as_bytes())
+        .seed(reference.seed)
+        .generator(kind)
+        .build()
+        .and_then(Runner::run);
+    match outcome {
+        Ok(report) => format!("{report:?}"),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn threads_give_the_records_of_one_thread_however_many_there_are() {
+    let runs = references("random.jsonl.gz").expect("the data is readable").step_by(4);
+    for reference in runs.map(|reference| reference.expect("the data is readable")) {
+        for kind in [GeneratorKind::Mt19937, GeneratorKind::Xoshiro256PlusPlus] {
+            let expected = outcome(SequentialRunner::builder(), &reference, kind);
+            for workers in [1, 2, 3, 100] {
+                let workers = NonZeroUsize::new(workers).expect("workers");
+                let builder = MultiThreadAgentParallelRunner::builder().num_parallel(workers);
+                let found = outcome(builder, &reference, kind);
+                assert_eq!(found, expected, "{} with {workers} workers", reference.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_splitting_does_not_matter() {
+    for reference in references("random.jsonl.gz").expect("the data is readable").take(40) {
+        let reference = reference.expect("the data is readable");
+        let expected = outcome(SequentialRunner::builder(), &reference, GeneratorKind::default());
+        let one_by_one = MultiThreadAgentParallelRunner::builder()
+            .num_parallel(NonZeroUsize::new(2).expect("two"))
+            .splitting(|n_agents, _| vec![1; n_agents]);
+        assert_eq!(outcome(one_by_one, &reference, GeneratorKind::default()), expected);
+    }
+}
