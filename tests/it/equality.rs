@@ -1,12 +1,11 @@
 //! Every record equals the one that PAMS 0.3.0 wrote.
 
-use std::fmt::Write;
 use std::io;
 
 use pams_core::random::GeneratorKind;
 use pams_runner::{JsonLines, RunReport, Runner, SequentialRunner};
 use pams_tests::{Reference, references};
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 /// How far two numbers may be apart, relative to the larger one, where `exp` is not ours to choose.
 const TOLERANCE: f64 = 1e-12;
@@ -39,16 +38,21 @@ fn equal(ours: &Json, theirs: &Json, exact: bool, key: &str) -> bool {
         (Json::Object(ours), Json::Object(theirs)) => theirs.iter().all(|(key, value)| {
             ours.get(key).is_some_and(|our_value| equal(our_value, value, exact, key))
         }),
-        (Json::Number(ours), Json::Number(theirs)) => {
-            let (ours, theirs) = (ours.as_f64().unwrap(), theirs.as_f64().unwrap());
-            let distance = (ours - theirs).abs();
-            ours == theirs
-                || (!exact
-                    && (distance <= TOLERANCE * ours.abs().max(theirs.abs())
-                        || key == "cash" && distance <= CASH_TOLERANCE))
-        }
+        (Json::Number(ours), Json::Number(theirs)) => equal_numbers(ours, theirs, exact, key),
         _ => ours == theirs,
     }
+}
+
+fn equal_numbers(ours: &Number, theirs: &Number, exact: bool, key: &str) -> bool {
+    let (Some(ours), Some(theirs)) = (ours.as_f64(), theirs.as_f64()) else { return false };
+    let distance = (ours - theirs).abs();
+    // Of two finite numbers at distance zero only the signs of zeros can differ.
+    let tolerance = match (exact, key) {
+        (true, _) => 0.0,
+        (false, "cash") => CASH_TOLERANCE.max(TOLERANCE * theirs.abs()),
+        (false, _) => TOLERANCE * ours.abs().max(theirs.abs()),
+    };
+    distance <= tolerance
 }
 
 fn difference(reference: &Reference) -> Option<String> {
@@ -61,15 +65,12 @@ fn difference(reference: &Reference) -> Option<String> {
     if let Err(error) = outcome {
         return Some(format!("ours failed: {error}"));
     }
-    let mut message = String::new();
     for (index, our_record) in ours.iter().enumerate() {
         let Some((their_record, rest)) = theirs.split_first() else {
-            write!(message, "record {index} is too many: {our_record}").unwrap();
-            return Some(message);
+            return Some(format!("record {index} is too many: {our_record}"));
         };
         if !equal(our_record, their_record, reference.exact, "") {
-            write!(message, "record {index}\n  ours   {our_record}\n  theirs {their_record}").unwrap();
-            return Some(message);
+            return Some(format!("record {index}\n  ours   {our_record}\n  theirs {their_record}"));
         }
         theirs = rest;
     }
