@@ -17,7 +17,13 @@ const CONFIG: bincode::config::Configuration<
 
 /// Encodes a value, or says why it cannot be.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String> {
-    let bytes = bincode::serde::encode_to_vec(value, CONFIG).map_err(|error| error.to_string())?;
+    use bincode::error::EncodeError;
+    let words = |error| match error {
+        EncodeError::OtherString(text) => text,
+        EncodeError::Other(text) => text.to_owned(),
+        other => other.to_string(),
+    };
+    let bytes = bincode::serde::encode_to_vec(value, CONFIG).map_err(words)?;
     if bytes.len() > MESSAGE_LIMIT {
         return Err(format!("{} bytes, more than the limit of {MESSAGE_LIMIT}", bytes.len()));
     }
@@ -26,8 +32,13 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String
 
 /// Decodes a value from all of `bytes`, or says why it cannot be.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let (value, used) =
-        bincode::serde::decode_from_slice(bytes, CONFIG).map_err(|error| error.to_string())?;
+    use bincode::error::DecodeError;
+    let words = |error| match error {
+        DecodeError::OtherString(text) => text,
+        DecodeError::Other(text) => text.to_owned(),
+        other => other.to_string(),
+    };
+    let (value, used) = bincode::serde::decode_from_slice(bytes, CONFIG).map_err(words)?;
     if used != bytes.len() {
         return Err(format!("{used} of {} bytes decoded, the rest is left over", bytes.len()));
     }

@@ -246,7 +246,8 @@ impl State {
             self.start_due(now, shared);
             self.share_out(now, shared);
         }
-        Some(self.next_deadline(shared).map(|at| at.saturating_duration_since(sys::now())))
+        self.looks_at = self.next_deadline(shared);
+        Some(self.looks_at.map(|at| at.saturating_duration_since(sys::now())))
     }
 
     fn check_times(&mut self, now: Instant, shared: &Shared) {
@@ -341,7 +342,7 @@ impl State {
 
 impl Link {
     /// When the first outstanding task has run for too long, and how long it may.
-    fn task_deadline(&self, default: Option<Duration>) -> Option<(Instant, Duration)> {
+    pub(crate) fn task_deadline(&self, default: Option<Duration>) -> Option<(Instant, Duration)> {
         let timeout = self.outstanding.front()?.job.timeout.or(default)?;
         Some((self.since.checked_add(timeout)?, timeout))
     }

@@ -86,6 +86,8 @@ pub(crate) struct State {
     pub(crate) next_worker: u64,
     /// How long tasks take, in nanoseconds, smoothed; 0 when unknown.
     pub(crate) typical: u64,
+    /// When the reactor looks at the clock next; `None` when it does not.
+    pub(crate) looks_at: Option<Instant>,
     done: Vec<(Arc<Job>, Outcome)>,
 }
 
@@ -128,6 +130,7 @@ impl Shared {
             barren_deaths: 0,
             next_worker: 0,
             typical: 0,
+            looks_at: None,
             done: Vec::new(),
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), settings, poller, wake, orders }
@@ -219,7 +222,11 @@ impl Shared {
                     }
                     self.changed.notify_all();
                 }
-                Some(true) => state.pump(self),
+                Some(true) => {
+                    state.pump(self);
+                    // A worker may be idle now while tasks wait behind another's.
+                    self.wake_reactor();
+                }
                 Some(false) => {}
             }
             true
@@ -329,6 +336,12 @@ impl State {
             }
             if recycle_after.is_some_and(|tasks| link.sent() >= tasks) {
                 link.phase = Phase::Retiring;
+            }
+            if let Some((due, _)) = link.task_deadline(shared.settings.task_timeout)
+                && self.looks_at.is_none_or(|at| due < at)
+            {
+                self.looks_at = Some(due);
+                shared.wake_reactor();
             }
         }
         if !self.queue.is_empty() {
