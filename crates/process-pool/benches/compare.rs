@@ -126,9 +126,10 @@ fn starts(figures: &mut Figures) {
 }
 
 fn broadcasts(figures: &mut Figures) {
-    for (workers, name) in
-        [(2, "broadcast 1 KB to 2 and a task each, us"), (16, "broadcast 1 KB to 16 and a task each, us")]
-    {
+    for (workers, name) in [
+        (2, "broadcast 1 KB to 2 and a task each, us"),
+        (16, "broadcast 1 KB to 16 and a task each, us"),
+    ] {
         let pool = no_op_pool(workers, StartMethod::Spawn);
         let update = Bytes(vec![1; 1000]);
         let tasks: Vec<u64> = (0..workers as u64).collect();
@@ -193,7 +194,9 @@ fn main() {
         for (peer, figures) in &theirs {
             if let Some((their, (low, high))) = middle(figures, name) {
                 let ratio = their / own;
-                println!("    {peer:<38} {their:>10.1}  [{low:.1} .. {high:.1}]  {ratio:.1} times ours");
+                println!(
+                    "    {peer:<38} {their:>10.1}  [{low:.1} .. {high:.1}]  {ratio:.1} times ours"
+                );
             }
         }
     }

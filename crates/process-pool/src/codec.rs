@@ -96,7 +96,10 @@ mod tests {
         let mut bytes = encode(&7_u32).unwrap();
         assert_eq!(decode::<u32>(&bytes), Ok(7));
         bytes.push(0);
-        assert_eq!(decode::<u32>(&bytes).unwrap_err(), "1 of 2 bytes decoded, the rest is left over");
+        assert_eq!(
+            decode::<u32>(&bytes).unwrap_err(),
+            "1 of 2 bytes decoded, the rest is left over"
+        );
         assert!(decode::<u32>(&[]).is_err());
     }
 

@@ -42,7 +42,10 @@ static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
 /// ```
 pub fn init(services: &[Entry]) {
     let _ = TABLE.set(services.to_vec());
-    #[expect(clippy::disallowed_methods, reason = "this is how a process learns that it is a worker")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is how a process learns that it is a worker"
+    )]
     let Ok(role) = std::env::var(ROLE) else { return };
     let Some((role, parent)) = role.split_once(':') else { return };
     let Some(parent) = parent.parse().ok().and_then(Pid::from_raw) else { return };

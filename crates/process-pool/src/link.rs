@@ -224,10 +224,10 @@ impl Link {
         let (kind, seq, body, attachments) = out.parts();
         if self.front.is_none() {
             let fds = &mut self.front_fds;
-            match send_attachments(&self.lifeline, &mut self.keys, attachments, fds) {
-                Err(Errno::AGAIN | Errno::TOOMANYREFS) => return Ok(false),
-                // An error means that the worker is gone; its pidfd tells what to do.
-                Ok(()) | Err(_) => {}
+            let sent = send_attachments(&self.lifeline, &mut self.keys, attachments, fds);
+            // Another error means that the worker is gone; its pidfd tells what to do.
+            if let Err(Errno::AGAIN | Errno::TOOMANYREFS) = sent {
+                return Ok(false);
             }
             let fds = std::mem::take(fds);
             let head = Head { kind, fds, seq, len: body.len() as u64, nanos: 0 };

@@ -60,9 +60,8 @@ impl<S: Service> ProcessPool<S> {
         let shared = Arc::new(Shared::new(settings, poller, wake, orders));
         let thread = |name: &str| std::thread::Builder::new().name(format!("process-pool-{name}"));
         let starter = Starter::new(shared.clone(), received);
-        let starter = thread("starter")
-            .spawn(move || starter.run())
-            .map_err(system("starting a thread"))?;
+        let starter =
+            thread("starter").spawn(move || starter.run()).map_err(system("starting a thread"))?;
         let reactor = Reactor::new(shared.clone());
         let reactor = match thread("reactor").spawn(move || reactor.run()) {
             Ok(reactor) => reactor,
@@ -184,7 +183,8 @@ impl<S: Service> ProcessPool<S> {
         attachments: Vec<Attachment>,
     ) -> Result<u64, Error> {
         if self.shared.settings.snapshots.is_none() {
-            let text = "a pool that broadcasts needs `Builder::snapshots` for workers that start late";
+            let text =
+                "a pool that broadcasts needs `Builder::snapshots` for workers that start late";
             return Err(Error::new(ErrorKind::Config, text));
         }
         let body = encode("update", update)?;
@@ -224,7 +224,8 @@ impl<S: Service> ProcessPool<S> {
     /// The process numbers of the living workers.
     #[must_use]
     pub fn worker_pids(&self) -> Vec<u32> {
-        let pid = |link: &mut crate::link::Link| link.process.pid.as_raw_nonzero().get().unsigned_abs();
+        let pid =
+            |link: &mut crate::link::Link| link.process.pid.as_raw_nonzero().get().unsigned_abs();
         self.shared.locked(|state| state.links().map(pid).collect())
     }
 

@@ -165,9 +165,10 @@ impl State {
             let _ = link.read_answers(answers);
         }
         self.take_answers(worker, answers);
-        let at = self.places.iter().position(|place| {
-            place.link.as_ref().is_some_and(|link| link.id == worker)
-        });
+        let at = self
+            .places
+            .iter()
+            .position(|place| place.link.as_ref().is_some_and(|link| link.id == worker));
         let Some(at) = at else { return };
         let Some(mut link) = self.places[at].link.take() else { return };
         self.counters.bytes_sent += link.bytes_out;

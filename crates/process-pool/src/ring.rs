@@ -138,7 +138,8 @@ impl Segment {
         let len = DATA_OFFSET + 2 * capacity;
         let prot = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address that the kernel chooses replaces nothing.
-        let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, prot, MapFlags::SHARED, fd, 0) }?;
+        let base =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, prot, MapFlags::SHARED, fd, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
         Ok(Self { base, len, capacity })
     }
@@ -334,7 +335,9 @@ impl Consumer {
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), to.len()) };
         let wrapped = to_rest.len();
         // SAFETY: as above, for the bytes from the start of the ring on.
-        unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to_rest.as_mut_ptr().cast(), wrapped) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(rest.as_ptr(), to_rest.as_mut_ptr().cast(), wrapped);
+        }
         let len = out.len() + n;
         // SAFETY: the `n` bytes after the old length were reserved and have just been written.
         unsafe { out.set_len(len) };
@@ -410,11 +413,7 @@ mod tests {
         let (pool, fd) = Segment::create(capacity).unwrap();
         let worker = Arc::new(Segment::open(&fd).unwrap());
         let pool = Arc::new(pool);
-        (
-            Producer::new(pool.clone(), Way::ToWorker),
-            Consumer::new(worker, Way::ToWorker),
-            pool,
-        )
+        (Producer::new(pool.clone(), Way::ToWorker), Consumer::new(worker, Way::ToWorker), pool)
     }
 
     #[test]
@@ -432,7 +431,8 @@ mod tests {
     #[test]
     fn a_stream_larger_than_the_ring_passes_with_both_sides_sleeping() {
         let (mut producer, mut consumer, _) = ends(4096);
-        let sent: Vec<u8> = (0..1_000_003_u32).map(|i| i.to_le_bytes()[0] ^ i.to_le_bytes()[1]).collect();
+        let sent: Vec<u8> =
+            (0..1_000_003_u32).map(|i| i.to_le_bytes()[0] ^ i.to_le_bytes()[1]).collect();
         let received = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut rest = &sent[..];

@@ -15,12 +15,12 @@ use crate::control::{Receiver, Sender, Start};
 use crate::error::{Error, ErrorKind};
 use crate::init::ROLE;
 use crate::link::{Ends, Link, Out};
+use crate::reactor;
 use crate::ring::Segment;
 use crate::server::{self, Server};
 use crate::service::WorkerId;
 use crate::state::{Course, Shared};
 use crate::sys::{self, Process};
-use crate::reactor;
 
 /// What the reactor asks of the starter.
 #[derive(Debug)]
@@ -281,9 +281,8 @@ impl crate::state::State {
         link.deadline = None;
         let held = std::mem::take(&mut link.held);
         let held = held.into_iter().filter(|(epoch, _)| *epoch > after);
-        let updates = snapshot.into_iter().chain(held).map(|(_, update)| Out::Update(update));
-        let sent = updates.map(|update| link.send(update)).collect::<Result<(), _>>();
-        if sent.is_err() {
+        let mut updates = snapshot.into_iter().chain(held).map(|(_, update)| Out::Update(update));
+        if updates.try_for_each(|update| link.send(update)).is_err() {
             link.kill();
         }
         if born_after == 0 {

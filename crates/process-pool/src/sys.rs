@@ -29,12 +29,7 @@ pub(crate) fn now() -> Instant {
 
 /// A pair of connected sockets that keep message borders and are closed on exec.
 pub(crate) fn socket_pair() -> Result<(OwnedFd, OwnedFd)> {
-    rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )
+    rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
 }
 
 /// A counter that wakes whoever polls it.
@@ -148,7 +143,8 @@ impl Process {
 
     /// Waits for the end and says it in words; `None` when somebody else took the status.
     pub(crate) fn reap(&self) -> Option<Exit> {
-        let wait = || rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), WaitIdOptions::EXITED);
+        let wait =
+            || rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), WaitIdOptions::EXITED);
         let status = retry_on_intr(wait).ok().flatten()?;
         match (status.terminating_signal(), status.exit_status()) {
             (Some(signal), _) => Some(Exit::Signal(signal)),

@@ -92,18 +92,24 @@ impl Job {
         }
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Outcome> {
+    fn wait(&self) -> Outcome {
+        let mut slot = self.slot.lock();
+        loop {
+            match Self::take(&mut slot) {
+                Some(outcome) => return outcome,
+                None => self.done.wait(&mut slot),
+            }
+        }
+    }
+
+    fn wait_until(&self, until: Instant) -> Option<Outcome> {
         let mut slot = self.slot.lock();
         loop {
             if let Some(outcome) = Self::take(&mut slot) {
                 return Some(outcome);
             }
-            match until {
-                None => self.done.wait(&mut slot),
-                Some(until) if self.done.wait_until(&mut slot, until).timed_out() => {
-                    return Self::take(&mut slot);
-                }
-                Some(_) => {}
+            if self.done.wait_until(&mut slot, until).timed_out() {
+                return Self::take(&mut slot);
             }
         }
     }
@@ -132,8 +138,7 @@ impl<A: DeserializeOwned> Task<A> {
     ///
     /// What the task failed with; see [`ErrorKind`].
     pub fn wait(self) -> Result<A, Error> {
-        let outcome = self.job.wait(None).expect("invariant: waited without an end");
-        decode(outcome)
+        decode(self.job.wait())
     }
 
     /// Waits for the answer, but not longer than given; afterwards the task is handed back.
@@ -142,7 +147,12 @@ impl<A: DeserializeOwned> Task<A> {
     ///
     /// The outer error is the task itself, when there is no answer yet.
     pub fn wait_timeout(self, wait: Duration) -> Result<Result<A, Error>, Self> {
-        match self.job.wait(crate::sys::now().checked_add(wait)) {
+        let until = crate::sys::now().checked_add(wait);
+        let outcome = match until {
+            Some(until) => self.job.wait_until(until),
+            None => Some(self.job.wait()),
+        };
+        match outcome {
             Some(outcome) => Ok(decode(outcome)),
             None => Err(self),
         }

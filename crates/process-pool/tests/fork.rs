@@ -1,4 +1,5 @@
 //! The start method `fork`, in a binary of its own: its zygote must be forked before any thread.
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 #![expect(clippy::print_stdout, reason = "a test binary without a harness reports its tests")]
 
 #[path = "it/lab.rs"]
@@ -47,7 +48,10 @@ fn main() {
             std::thread::spawn(watchdog);
         }
     }
-    println!("\ntest result: ok. {} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s", tests.len());
+    println!(
+        "\ntest result: ok. {} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        tests.len()
+    );
 }
 
 fn watchdog() {

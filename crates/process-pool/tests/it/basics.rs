@@ -284,7 +284,10 @@ fn stack_size() {
 
 fn settings() {
     let error = lab(Setup::Fine, 0).build().unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "a pool of 0 workers"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Config, "a pool of 0 workers")
+    );
     let error = lab(Setup::Fine, 1).recycle_after(0).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     let builder = process_pool::ProcessPool::<crate::lab::Twin2>::builder(&()).workers(1);

@@ -206,7 +206,9 @@ pub(crate) fn forgotten() {
     let error = lab(Setup::Fine, 2).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotInitialized);
     assert!(error.to_string().starts_with("`process_pool::init` was not called"), "{error}");
-    assert!(std::fs::read_to_string("/proc/self/task/self/children").unwrap_or_default().is_empty());
+    assert!(
+        std::fs::read_to_string("/proc/self/task/self/children").unwrap_or_default().is_empty()
+    );
 }
 
 fn method() -> StartMethod {

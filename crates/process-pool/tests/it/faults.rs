@@ -268,7 +268,10 @@ fn server_kills() {
         if let Some(pid) = pool.worker_pids().first() {
             kill(*pid, 9);
         }
-        assert_eq!(batch.wait().unwrap(), (0..10).map(|n| Told::Number(round + n)).collect::<Vec<_>>());
+        assert_eq!(
+            batch.wait().unwrap(),
+            (0..10).map(|n| Told::Number(round + n)).collect::<Vec<_>>()
+        );
     }
 }
 

@@ -53,7 +53,6 @@ pub(crate) enum Ask {
     /// Makes the first file, waits until cancelled, then makes the second.
     AwaitCancel(String, String),
     Threads,
-    Corrupt,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,7 +174,6 @@ impl Service for Lab {
                 Told::Number(0)
             }
             Ask::Threads => Told::Number(std::fs::read_dir("/proc/self/task")?.count() as u64),
-            Ask::Corrupt => return Err("unused".into()),
         })
     }
 

@@ -1,4 +1,5 @@
 //! Everything that needs a running pool. Workers are this binary, run again.
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 #![expect(clippy::print_stderr, reason = "a watchdog says what it ends")]
 
 mod basics;
@@ -28,9 +29,10 @@ fn main() {
     }
     let arguments = Arguments::from_args();
     let tests = [basics::TESTS, faults::TESTS, broadcast::TESTS, limits::TESTS, ends::TESTS];
-    let trials = tests.concat().into_iter().map(|(name, test)| {
-        Trial::test(name, move || watched(name, test))
-    });
+    let trials = tests
+        .concat()
+        .into_iter()
+        .map(|(name, test)| Trial::test(name, move || watched(name, test)));
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
@@ -39,7 +41,9 @@ fn watched(name: &str, test: fn()) -> Result<(), Failed> {
     let (done, waits) = std::sync::mpsc::channel::<()>();
     let name = name.to_owned();
     std::thread::spawn(move || {
-        if waits.recv_timeout(Duration::from_secs(240)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if waits.recv_timeout(Duration::from_secs(240))
+            == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
             eprintln!("watchdog: {name} hangs");
             std::process::abort();
         }
