@@ -32,7 +32,7 @@ pub(crate) struct Start {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stack_size: Option<u64>,
-    pub(crate) spins: u32,
+    pub(crate) spin: bool,
 }
 
 /// What a worker says beside its answers.

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal};
 use crate::control::{Receiver, Said, Sender, Start};
 use crate::ring::{Consumer, Producer, Segment, Way};
 use crate::service::{Entry, WorkerId};
+use crate::spin::Spin;
 use crate::worker::Link;
 use crate::{server, sys};
 
@@ -160,7 +161,7 @@ fn greet(socket: OwnedFd) -> Option<(Start, Link)> {
         bell,
         lifeline: Arc::new(socket),
         control,
-        spins: start.spins,
+        spin: Spin::new(start.spin),
     };
     Some((start, link))
 }

@@ -90,6 +90,8 @@ pub(crate) struct Link {
     pub(crate) was_ready: bool,
     /// The process has reached `init`.
     pub(crate) greeted: bool,
+    /// A caller listens to the ring.
+    pub(crate) listened: bool,
     /// Broadcasts since the process was started, until it is ready.
     pub(crate) held: Vec<(u64, Arc<Update>)>,
     /// The number of the last broadcast when the process was started.
@@ -148,6 +150,7 @@ impl Link {
             stopped: false,
             was_ready: false,
             greeted,
+            listened: false,
             held: Vec::new(),
             born_after,
             last_words: None,

@@ -78,7 +78,7 @@ impl Reactor {
 
 impl State {
     /// The worker has rung: there are answers, or there is room.
-    fn on_bell(&mut self, worker: WorkerId, answers: &mut Vec<Answer>, shared: &Shared) {
+    pub(crate) fn on_bell(&mut self, worker: WorkerId, answers: &mut Vec<Answer>, shared: &Shared) {
         let Some(link) = self.link(worker) else { return };
         let intact = link.read_answers(answers).and_then(|()| link.flush());
         if intact.is_err() && link.phase != Phase::Dying {

@@ -35,6 +35,8 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex;
 
+use crate::spin::Spin;
+
 /// How many tasks a worker may hold, started or not.
 pub(crate) const CLAIMS: u64 = 64;
 
@@ -74,6 +76,20 @@ struct Header {
 }
 
 const _: () = assert!(size_of::<Header>() <= DATA_OFFSET);
+
+/// What the consumer's `waits` word says.
+const AWAKE: u32 = 0;
+const SLEEPS: u32 = 1;
+const LISTENS: u32 = 2;
+
+/// Who must be woken when there is something to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleeper {
+    /// The one that always reads this ring, in its own way.
+    Usual,
+    /// A caller who sleeps on the word itself, because the next answer is its own.
+    Listener,
+}
 
 /// Which way a ring runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +221,31 @@ impl Segment {
         self.header().consumed.0.load(Ordering::Acquire)
     }
 
+    /// Pool: sleeps until the worker answers or [`dismiss`](Self::dismiss) is called.
+    pub(crate) fn listen(&self) {
+        let word = &self.side(Way::ToPool).consumer.0;
+        let _ = futex::wait(word, futex::Flags::empty(), LISTENS, None);
+    }
+
+    /// Pool: whether a listener has nothing to hear yet.
+    pub(crate) fn is_listened(&self) -> bool {
+        self.side(Way::ToPool).consumer.0.load(Ordering::Acquire) == LISTENS
+    }
+
+    /// Pool: wakes a listener, and leaves the ring to the usual reader.
+    pub(crate) fn dismiss(&self) {
+        let word = &self.side(Way::ToPool).consumer.0;
+        // Every answer since the listener came would have changed the word; so there is none,
+        // and the next one rings.
+        let _ = word.compare_exchange(LISTENS, SLEEPS, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = futex::wake(word, futex::Flags::empty(), 1);
+    }
+
+    /// Worker: wakes a listener.
+    pub(crate) fn wake_listener(&self) {
+        let _ = futex::wake(&self.side(Way::ToPool).consumer.0, futex::Flags::empty(), 1);
+    }
+
     fn swap_claim(&self, seq: u64, from: u64, to: u64) -> bool {
         let (from, to) = (seq << 3 | from, seq << 3 | to);
         self.claim(seq).compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
@@ -264,21 +305,25 @@ impl Producer {
         Ok(n)
     }
 
-    /// Whether the consumer sleeps and must be woken, which this call promises to do.
-    pub(crate) fn consumer_sleeps(&self) -> bool {
-        take(&self.segment.side(self.way).consumer.0)
+    /// Who sleeps at the other end and must be woken, which this call promises to do.
+    pub(crate) fn sleeper(&self) -> Option<Sleeper> {
+        match take(&self.segment.side(self.way).consumer.0) {
+            AWAKE => None,
+            LISTENS => Some(Sleeper::Listener),
+            _ => Some(Sleeper::Usual),
+        }
     }
 
     /// Wakes a consumer that sleeps on its futex.
     pub(crate) fn wake_consumer(&self) {
-        if self.consumer_sleeps() {
+        if self.sleeper().is_some() {
             let _ = futex::wake(&self.segment.side(self.way).consumer.0, futex::Flags::empty(), 1);
         }
     }
 
     /// Asks the consumer to wake this producer at its next step.
     pub(crate) fn want_room(&self) {
-        self.segment.side(self.way).producer.0.store(1, Ordering::SeqCst);
+        self.segment.side(self.way).producer.0.store(SLEEPS, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
@@ -348,7 +393,7 @@ impl Consumer {
 
     /// Whether the producer waits for room and must be woken, which this call promises to do.
     pub(crate) fn producer_waits(&self) -> bool {
-        take(&self.segment.side(self.way).producer.0)
+        take(&self.segment.side(self.way).producer.0) != AWAKE
     }
 
     /// Wakes a producer that sleeps on its futex.
@@ -360,23 +405,29 @@ impl Consumer {
 
     /// Announces sleep; `false` when there is something to read after all.
     pub(crate) fn announce_sleep(&self) -> bool {
+        self.announce(SLEEPS)
+    }
+
+    /// Announces a listener; `false` when there is something to read after all.
+    pub(crate) fn announce_listener(&self) -> bool {
+        self.announce(LISTENS)
+    }
+
+    fn announce(&self, word: u32) -> bool {
         let waits = &self.segment.side(self.way).consumer.0;
-        waits.store(1, Ordering::SeqCst);
+        waits.store(word, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if matches!(self.available(), Ok(0)) {
             return true;
         }
-        waits.store(0, Ordering::SeqCst);
+        waits.store(AWAKE, Ordering::SeqCst);
         false
     }
 
-    /// Sleeps until there is something to read, after looking for it `spins` times.
-    pub(crate) fn wait(&self, spins: u32) {
-        for _ in 0..spins {
-            if !matches!(self.available(), Ok(0)) {
-                return;
-            }
-            std::hint::spin_loop();
+    /// Sleeps until there is something to read, after looking for it for a while.
+    pub(crate) fn wait(&self, spin: &mut Spin) {
+        if spin.until(|| !matches!(self.available(), Ok(0))) {
+            return;
         }
         while self.announce_sleep() {
             sleep(&self.segment.side(self.way).consumer.0);
@@ -394,18 +445,21 @@ fn filled(head: u64, tail: u64, capacity: usize) -> Result<usize, Corrupt> {
 }
 
 /// Takes the waits word of the other side back, after a step that it may wait for.
-fn take(waits: &AtomicU32) -> bool {
+fn take(waits: &AtomicU32) -> u32 {
     fence(Ordering::SeqCst);
-    waits.load(Ordering::Relaxed) != 0 && waits.swap(0, Ordering::SeqCst) != 0
+    match waits.load(Ordering::Relaxed) {
+        AWAKE => AWAKE,
+        _ => waits.swap(AWAKE, Ordering::SeqCst),
+    }
 }
 
 fn sleep(waits: &AtomicU32) {
-    let _ = futex::wait(waits, futex::Flags::empty(), 1, None);
+    let _ = futex::wait(waits, futex::Flags::empty(), SLEEPS, None);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Consumer, Corrupt, Producer, Segment, Way};
+    use super::{Consumer, Corrupt, Producer, Segment, Spin, Way};
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
@@ -448,7 +502,7 @@ mod tests {
             let mut received = Vec::new();
             while received.len() < sent.len() {
                 if consumer.read(&mut received, 1001).unwrap() == 0 {
-                    consumer.wait(0);
+                    consumer.wait(&mut Spin::new(false));
                 }
                 consumer.wake_producer();
             }

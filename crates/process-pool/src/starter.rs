@@ -107,7 +107,7 @@ impl Starter {
             env: if forks { settings.env.clone() } else { Vec::new() },
             memory_limit: settings.memory_limit,
             stack_size: settings.stack_size,
-            spins: 0,
+            spin: self.shared.cpus > 1,
         })?;
         drop(far_commands);
         let (process, greeted) = match settings.method {

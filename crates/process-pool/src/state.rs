@@ -16,6 +16,7 @@ use crate::builder::{Settings, WhenFull};
 use crate::error::{Error, ErrorKind};
 use crate::link::{Link, Out, Phase, Update};
 use crate::service::WorkerId;
+use crate::spin::Spin;
 use crate::starter::Order;
 use crate::sys;
 use crate::task::{Job, Outcome};
@@ -100,6 +101,9 @@ pub(crate) struct Shared {
     pub(crate) poller: OwnedFd,
     pub(crate) wake: OwnedFd,
     pub(crate) orders: mpsc::Sender<Order>,
+    /// How many CPUs this process may use.
+    pub(crate) cpus: usize,
+    spin: Mutex<Spin>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -133,7 +137,10 @@ impl Shared {
             looks_at: None,
             done: Vec::new(),
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), settings, poller, wake, orders }
+        let cpus = num_cpus::get();
+        let spin = Mutex::new(Spin::new(cpus > 1));
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Self { state, changed, settings, poller, wake, orders, cpus, spin }
     }
 
     /// Runs code on the state, then hands over the outcomes that it produced.
@@ -271,6 +278,11 @@ impl Shared {
             }
             self.changed.wait(&mut state);
         }
+    }
+
+    /// The right to look for an answer before sleeping, if nobody else has it.
+    pub(crate) fn spin(&self) -> Option<MutexGuard<'_, Spin>> {
+        self.spin.try_lock()
     }
 
     /// Lets the reactor look at the state.

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::codec;
 use crate::error::{Error, ErrorKind};
+use crate::ring::Segment;
 use crate::service::{Attachment, WorkerId};
 use crate::state::Shared;
 
@@ -45,6 +46,8 @@ pub(crate) struct Job {
 #[derive(Debug)]
 enum Slot {
     Waiting(Option<Waker>),
+    /// The caller listens to the worker itself.
+    Listening(Arc<Segment>),
     Done(Outcome),
     Taken,
 }
@@ -76,10 +79,33 @@ impl Job {
     /// Hands over the outcome, after `close` has said `true`.
     pub(crate) fn complete(&self, outcome: Outcome) {
         let before = std::mem::replace(&mut *self.slot.lock(), Slot::Done(outcome));
-        self.done.notify_all();
-        if let Slot::Waiting(Some(waker)) = before {
-            waker.wake();
+        match before {
+            Slot::Waiting(Some(waker)) => waker.wake(),
+            Slot::Listening(segment) => segment.dismiss(),
+            Slot::Waiting(None) | Slot::Done(_) | Slot::Taken => {}
         }
+        self.done.notify_all();
+    }
+
+    /// Notes that the caller listens to the worker, so that it is woken there.
+    pub(crate) fn listens(&self, segment: Arc<Segment>) {
+        let mut slot = self.slot.lock();
+        if matches!(*slot, Slot::Waiting(_) | Slot::Listening(_)) {
+            *slot = Slot::Listening(segment);
+        }
+    }
+
+    /// Notes that the caller listens no more.
+    pub(crate) fn listens_no_more(&self) {
+        let mut slot = self.slot.lock();
+        if matches!(*slot, Slot::Listening(_)) {
+            *slot = Slot::Waiting(None);
+        }
+    }
+
+    /// The outcome, if it is there.
+    pub(crate) fn try_take(&self) -> Option<Outcome> {
+        Self::take(&mut self.slot.lock())
     }
 
     fn take(slot: &mut Slot) -> Option<Outcome> {
@@ -92,7 +118,8 @@ impl Job {
         }
     }
 
-    fn wait(&self) -> Outcome {
+    /// Waits for the outcome.
+    pub(crate) fn wait(&self) -> Outcome {
         let mut slot = self.slot.lock();
         loop {
             match Self::take(&mut slot) {
@@ -138,7 +165,7 @@ impl<A: DeserializeOwned> Task<A> {
     ///
     /// What the task failed with; see [`ErrorKind`].
     pub fn wait(self) -> Result<A, Error> {
-        decode(self.job.wait())
+        decode(self.pool.wait_for(&self.job))
     }
 
     /// Waits for the answer, but not longer than given; afterwards the task is handed back.
@@ -150,7 +177,7 @@ impl<A: DeserializeOwned> Task<A> {
         let until = crate::sys::now().checked_add(wait);
         let outcome = match until {
             Some(until) => self.job.wait_until(until),
-            None => Some(self.job.wait()),
+            None => Some(self.pool.wait_for(&self.job)),
         };
         match outcome {
             Some(outcome) => Ok(decode(outcome)),
@@ -164,7 +191,7 @@ impl<A: DeserializeOwned> Task<A> {
     ///
     /// What the task failed with; see [`ErrorKind`].
     pub fn poll_answer(&mut self) -> Option<Result<A, Error>> {
-        Job::take(&mut self.job.slot.lock()).map(decode)
+        self.job.try_take().map(decode)
     }
 }
 
@@ -172,7 +199,7 @@ impl<A> Task<A> {
     /// Whether the task is over, so that waiting for it would not block.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        !matches!(*self.job.slot.lock(), Slot::Waiting(_))
+        matches!(*self.job.slot.lock(), Slot::Done(_) | Slot::Taken)
     }
 
     /// Cancels the task: whoever waits for it gets the error `Cancelled`.

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::control::{Said, Sender};
 use crate::error::chain;
 use crate::frame::{Assembler, Head, Kind};
-use crate::ring::{Consumer, Producer, Segment};
+use crate::ring::{Consumer, Producer, Segment, Sleeper};
 use crate::service::{BoxError, Key, Service, WorkerId};
+use crate::spin::Spin;
 use crate::{codec, sys};
 
 /// Frames up to this size go into the ring in one piece.
@@ -69,7 +70,7 @@ pub(crate) struct Link {
     pub(crate) bell: OwnedFd,
     pub(crate) lifeline: Arc<OwnedFd>,
     pub(crate) control: Sender,
-    pub(crate) spins: u32,
+    pub(crate) spin: Spin,
 }
 
 impl Link {
@@ -82,7 +83,7 @@ impl Link {
             }
             match frame {
                 Some(frame) => return Some(frame),
-                None => self.tasks.wait(self.spins),
+                None => self.tasks.wait(&mut self.spin),
             }
         }
     }
@@ -128,8 +129,10 @@ impl Link {
     fn write(&mut self, mut bytes: &[u8]) -> Option<()> {
         while !bytes.is_empty() {
             let n = self.answers.write(bytes).ok()?;
-            if self.answers.consumer_sleeps() {
-                sys::ring_bell(&self.bell);
+            match self.answers.sleeper() {
+                Some(Sleeper::Usual) => sys::ring_bell(&self.bell),
+                Some(Sleeper::Listener) => self.segment.wake_listener(),
+                None => {}
             }
             bytes = &bytes[n..];
             if n == 0 {
