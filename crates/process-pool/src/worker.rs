@@ -158,11 +158,11 @@ pub(crate) fn run<S: Service>(mut link: Link) -> i32 {
         let received = link.receive(head.fds, &mut context.attachments);
         match head.kind {
             Kind::Args => {
-                let started = received.and_then(|()| codec::decode(&body)).map_err(|error| {
-                    Failure::text(format!("the initializer's arguments: {error}"))
+                let started = guarded(|| {
+                    let args = received.and_then(|()| codec::decode(&body));
+                    S::start(args.map_err(|error| format!("its arguments: {error}"))?, &context)
                 });
-                drop(body);
-                match started.and_then(|args| guarded(|| S::start(args, &context))) {
+                match started {
                     Ok(made) => state = Some(made),
                     Err(failure) => return failed(&link, failure),
                 }
@@ -188,11 +188,11 @@ pub(crate) fn run<S: Service>(mut link: Link) -> i32 {
             }
             Kind::Update => {
                 let state = state.as_mut().expect("invariant: arguments come first");
-                let update = received.and_then(|()| codec::decode(&body));
-                let update = update.map_err(|error| Failure::text(format!("an update: {error}")));
-                if let Err(failure) =
-                    update.and_then(|update| guarded(|| state.update(update, &context)))
-                {
+                let updated = guarded(|| {
+                    let update = received.and_then(|()| codec::decode(&body));
+                    state.update(update?, &context)
+                });
+                if let Err(failure) = updated {
                     return failed(&link, failure);
                 }
             }
@@ -202,7 +202,13 @@ pub(crate) fn run<S: Service>(mut link: Link) -> i32 {
                     context.attachments.remove(&u128::from_le_bytes(key));
                 }
             }
-            Kind::Stop => return 0,
+            Kind::Stop => {
+                let dropped = guarded(|| {
+                    drop(state);
+                    Ok(())
+                });
+                return i32::from(dropped.is_err());
+            }
             _ => return 1,
         }
     }
@@ -210,26 +216,22 @@ pub(crate) fn run<S: Service>(mut link: Link) -> i32 {
 }
 
 fn answer<S: Service>(state: &mut S, body: &[u8], context: &Context) -> (Kind, Vec<u8>) {
-    let request = match codec::decode(body) {
-        Ok(request) => request,
-        Err(error) => {
-            let text = format!("the request cannot be decoded: {error}");
-            return (Kind::Codec, encoded(&Failure::text(text)));
-        }
-    };
+    // Decoding and encoding run code of the service as well.
     let answer = catch_unwind(AssertUnwindSafe(|| {
-        let answer = state.call(request, context)?;
-        Ok::<_, BoxError>(codec::encode(&answer))
-    }));
-    match answer {
-        Ok(Ok(Ok(bytes))) => (Kind::Answer, bytes),
-        Ok(Ok(Err(error))) => {
-            let text = format!("the answer cannot be encoded: {error}");
-            (Kind::Codec, encoded(&Failure::text(text)))
+        let codec_failure = |text| (Kind::Codec, encoded(&Failure::text(text)));
+        let request = match codec::decode(body) {
+            Ok(request) => request,
+            Err(error) => return codec_failure(format!("the request cannot be decoded: {error}")),
+        };
+        match state.call(request, context) {
+            Ok(answer) => match codec::encode(&answer) {
+                Ok(bytes) => (Kind::Answer, bytes),
+                Err(error) => codec_failure(format!("the answer cannot be encoded: {error}")),
+            },
+            Err(error) => (Kind::ServiceError, encoded(&Failure::text(chain(&*error)))),
         }
-        Ok(Err(error)) => (Kind::ServiceError, encoded(&Failure::text(chain(&*error)))),
-        Err(payload) => (Kind::Panic, encoded(&panic_failure(&*payload))),
-    }
+    }));
+    answer.unwrap_or_else(|payload| (Kind::Panic, encoded(&panic_failure(&*payload))))
 }
 
 /// Runs code of the service where a panic is as good as an error.
