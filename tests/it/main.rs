@@ -1,2 +1,3 @@
 //! Tests that cross crates.
+mod docs;
 mod equality;
