@@ -1,1 +1,2 @@
 //! Examples live in `src/bin`.
+#![forbid(unsafe_code)]

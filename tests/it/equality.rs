@@ -79,8 +79,9 @@ fn difference(reference: &Reference) -> Option<String> {
 
 #[track_caller]
 fn check(file: &str, expected_runs: usize) {
-    let runs: Vec<Reference> =
-        references(file).and_then(Iterator::collect::<io::Result<_>>).expect("the data is readable");
+    let runs: Vec<Reference> = references(file)
+        .and_then(Iterator::collect::<io::Result<_>>)
+        .expect("the data is readable");
     assert_eq!(runs.len(), expected_runs, "the file has another number of runs");
     let differences: Vec<String> = runs
         .iter()

@@ -1,3 +1,4 @@
 //! Tests that cross crates.
+mod docs;
 mod equality;
 mod identity;

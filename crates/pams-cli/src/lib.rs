@@ -1,4 +1,4 @@
-//! The `pams` command as a function, so that a program with classes of its own is one line:
+//! The `pams` command as a function, so that a program with classes of its own is one line.
 //!
 //! ```no_run
 //! use pams_agent::{Registry, TestAgent};
@@ -10,12 +10,23 @@
 //! }
 //! ```
 //!
-//! This crate parses arguments, calls [`pams_runner`] and shows what comes back. It is the only
-//! library of the project that prints. Results go to standard output, everything else to standard
-//! error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+//! # The command
+//!
+//! `pams run` runs a config, `pams check` lists its mistakes, `pams schema` prints the JSON Schema of
+//! configs with the classes of the registry. Results go to standard output, everything else to
+//! standard error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+//!
+//! # Limits
+//!
+//! This crate parses arguments, calls [`pams_runner`] and shows what comes back; whatever else a
+//! program needs, it finds there. This is the only library of the project that prints, watches the
+//! clock and reacts to Ctrl-C. [`main`] is for the `main` of a program: it takes over the handler of
+//! Ctrl-C and, unless there is one, installs a `tracing` subscriber.
 #![forbid(unsafe_code)]
 
 mod arguments;
+#[cfg(doctest)]
+mod book;
 mod check;
 mod output;
 mod progress;

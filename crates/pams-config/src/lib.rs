@@ -67,6 +67,16 @@
 //! # Ok::<(), pams_config::ConfigError>(())
 //! ```
 //!
+//! # Concepts
+//!
+//! - **Blocks.** Only what `simulation` lists is read, together with what it `extends`: a child's key wins, chains are
+//!   followed, and the keys that make names from numbers (`from`, `to`) are not inherited.
+//! - **Groups.** A block of markets or agents makes one or more of them. [`Names`] makes their names when they are asked
+//!   for, so a million agents cost nothing. Ids count in the order of the lists, whatever the names are.
+//! - **References.** An agent's `markets` take names of groups, all other keys take names of markets
+//!   ([`MarketReference`], [`SpotMarketReference`]). They are ids once they are read.
+//! - **Random values.** A [`RandomValue`] is kept as it was written and drawn later, by whoever owns the generator.
+//!
 //! # Classes
 //!
 //! This crate knows no class. It asks a [`ClassCatalog`] which there are and how their own keys are read. Those are

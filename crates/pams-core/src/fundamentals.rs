@@ -101,7 +101,8 @@ impl Fundamentals {
             .iter()
             .map(|&spec| Process { spec, level: spec.price, chunk: Vec::new() })
             .collect();
-        let volatile: Vec<usize> = (0..specs.len()).filter(|&i| specs[i].volatility > 0.0).collect();
+        let volatile: Vec<usize> =
+            (0..specs.len()).filter(|&i| specs[i].volatility > 0.0).collect();
         let factor = cholesky(&covariance(specs, &volatile, correlations)?, volatile.len())?;
         Ok(Self {
             processes,
@@ -227,9 +228,8 @@ fn cholesky(matrix: &[f64], size: usize) -> Result<Vec<f64>, FundamentalError> {
     let mut factor = vec![0.0; matrix.len()];
     for row in 0..size {
         for column in 0..=row {
-            let dot: f64 = (0..column)
-                .map(|k| factor[triangle(row) + k] * factor[triangle(column) + k])
-                .sum();
+            let dot: f64 =
+                (0..column).map(|k| factor[triangle(row) + k] * factor[triangle(column) + k]).sum();
             let rest = matrix[triangle(row) + column] - dot;
             factor[triangle(row) + column] = if row == column {
                 // Rounding leaves a matrix on the border a little above or below zero.

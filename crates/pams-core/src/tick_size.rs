@@ -79,7 +79,6 @@ fn tick(n_ticks: f64) -> Tick {
     Tick(if n_ticks < 0.0 { -level } else { level })
 }
 
-
 impl TickSize {
     /// A tick size in price units.
     ///
@@ -87,7 +86,11 @@ impl TickSize {
     ///
     /// [`PriceError::TickSize`] unless the size is finite and positive.
     pub fn new(size: f64) -> Result<Self, PriceError> {
-        if size.is_finite() && size > 0.0 { Ok(Self(size)) } else { Err(PriceError::TickSize(size)) }
+        if size.is_finite() && size > 0.0 {
+            Ok(Self(size))
+        } else {
+            Err(PriceError::TickSize(size))
+        }
     }
 
     /// The size in price units.
@@ -210,7 +213,10 @@ mod tests {
             assert!(matches!(tick_size.place(price, Side::Buy), Err(PriceError::NotFinite(_))));
         }
         for price in [1e305, -1e305] {
-            assert!(matches!(tick_size.place(price, Side::Sell), Err(PriceError::OutOfRange { .. })));
+            assert!(matches!(
+                tick_size.place(price, Side::Sell),
+                Err(PriceError::OutOfRange { .. })
+            ));
         }
         for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(TickSize::new(size), Err(PriceError::TickSize(_))));
