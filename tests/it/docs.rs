@@ -63,7 +63,7 @@ fn the_readme_shows_the_hash_of_its_run() {
         .config_path(root().join("examples/configs/CI2002.json"))
         .seed(42)
         .build()
-        .and_then(SequentialRunner::run)
+        .and_then(pams_runner::Runner::run)
         .expect("the run of the README");
     let hash = report.records_hash.expect("hashed by default").to_string();
     assert!(read("README.md").contains(&hash), "README.md does not have {hash}");

@@ -3,8 +3,13 @@
 use std::num::NonZeroUsize;
 
 use pams_core::random::GeneratorKind;
-use pams_runner::{MultiThreadAgentParallelRunner, Runner, RunnerBuilder, SequentialRunner};
+use pams_runner::{
+    MultiThreadAgentParallelRunner, ProcessExecutor, Runner, RunnerBuilder, SequentialRunner,
+};
 use pams_tests::{Reference, references};
+
+/// The executable that workers run: the test harness owns this one's `main`.
+const HELPER: &str = env!("CARGO_BIN_EXE_pams-with-test-classes");
 
 /// The outcome of a run, so that errors are compared too.
 fn outcome(builder: RunnerBuilder<'_>, reference: &Reference, kind: GeneratorKind) -> String {
@@ -30,6 +35,24 @@ fn threads_give_the_records_of_one_thread_however_many_there_are() {
             for workers in [1, 2, 3, 100] {
                 let workers = NonZeroUsize::new(workers).expect("workers");
                 let builder = MultiThreadAgentParallelRunner::builder().num_parallel(workers);
+                let found = outcome(builder, &reference, kind);
+                assert_eq!(found, expected, "{} with {workers} workers", reference.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn processes_give_the_records_of_one_thread_however_many_there_are() {
+    pams_runner::init(&pams_tests::registry());
+    let runs = references("random.jsonl.gz").expect("the data is readable").step_by(20);
+    for reference in runs.map(|reference| reference.expect("the data is readable")) {
+        for kind in [GeneratorKind::Mt19937, GeneratorKind::Xoshiro256PlusPlus] {
+            let expected = outcome(SequentialRunner::builder(), &reference, kind);
+            for workers in [1, 2, 3, 8] {
+                let workers = NonZeroUsize::new(workers).expect("workers");
+                let executor = ProcessExecutor::new().executable(HELPER);
+                let builder = RunnerBuilder::default().executor(executor).num_parallel(workers);
                 let found = outcome(builder, &reference, kind);
                 assert_eq!(found, expected, "{} with {workers} workers", reference.name);
             }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use pams_core::{ExecutionRecord, OrderRecord};
+use serde::{Deserializer, Serialize, Serializer};
 
 use crate::agent::{Agent, AgentError, Markets, Turn};
 
@@ -14,6 +15,8 @@ use crate::agent::{Agent, AgentError, Markets, Turn};
 pub struct BoxedAgent {
     constant: SharedAgent,
     state: AgentState,
+    /// Whether a callback may have changed the state since the agent was made.
+    changed: bool,
 }
 
 /// The part of an agent that never changes after it was made. Clones share it, so it can be held
@@ -29,8 +32,9 @@ impl BoxedAgent {
     /// An agent with its initial state.
     #[must_use]
     pub fn new<A: Agent>(agent: A) -> Self {
-        let state = AgentState(Box::new(A::State::default()));
-        Self { constant: SharedAgent(Arc::new(agent)), state }
+        let constant = SharedAgent::new(agent);
+        let state = constant.initial_state();
+        Self { constant, state, changed: false }
     }
 
     /// What never changes.
@@ -43,6 +47,13 @@ impl BoxedAgent {
     #[must_use]
     pub fn state(&self) -> &AgentState {
         &self.state
+    }
+
+    /// Whether a callback was called since the agent was made, so that its state may not be the
+    /// initial one any more. Never for a state without content.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.changed && !self.state.is_empty()
     }
 
     /// See [`Agent::submit_orders`].
@@ -66,21 +77,46 @@ impl BoxedAgent {
 
     /// See [`Agent::accepted`].
     pub fn accepted(&mut self, order: &OrderRecord) {
+        self.changed = true;
         self.constant.0.accepted(&mut *self.state.0, order);
     }
 
     /// See [`Agent::canceled`].
     pub fn canceled(&mut self, cancel: &OrderRecord) {
+        self.changed = true;
         self.constant.0.canceled(&mut *self.state.0, cancel);
     }
 
     /// See [`Agent::executed`].
     pub fn executed(&mut self, fill: &ExecutionRecord) {
+        self.changed = true;
         self.constant.0.executed(&mut *self.state.0, fill);
     }
 }
 
 impl SharedAgent {
+    pub(crate) fn new<A: Agent>(agent: A) -> Self {
+        Self(Arc::new(agent))
+    }
+
+    /// The state that an agent of this class begins with.
+    #[must_use]
+    pub fn initial_state(&self) -> AgentState {
+        self.0.initial_state()
+    }
+
+    /// Reads a state of this agent's class from any serde format.
+    ///
+    /// # Errors
+    ///
+    /// When what is read is no such state.
+    pub fn decode_state<'de, D: Deserializer<'de>>(
+        &self,
+        deserializer: D,
+    ) -> Result<AgentState, erased_serde::Error> {
+        self.0.decode_state(&mut <dyn erased_serde::Deserializer<'_>>::erase(deserializer))
+    }
+
     /// See [`Agent::submit_orders`].
     ///
     /// # Errors
@@ -100,6 +136,26 @@ impl SharedAgent {
     }
 }
 
+impl AgentState {
+    /// Whether the state has no content, as `()` has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        size_of_val(&*self.0) == 0
+    }
+}
+
+impl Serialize for SharedAgent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        erased_serde::serialize(self.0.as_serialize(), serializer)
+    }
+}
+
+impl Serialize for AgentState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        erased_serde::serialize(self.0.as_serialize(), serializer)
+    }
+}
+
 impl Clone for AgentState {
     fn clone(&self) -> Self {
         Self(self.0.boxed_clone())
@@ -116,6 +172,12 @@ trait AnyAgent: fmt::Debug + Send + Sync {
         turn: &mut Turn<'_>,
     ) -> Result<(), AgentError>;
     fn look_back(&self) -> u64;
+    fn initial_state(&self) -> AgentState;
+    fn decode_state(
+        &self,
+        deserializer: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<AgentState, erased_serde::Error>;
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize;
     fn accepted(&self, state: &mut dyn AnyState, order: &OrderRecord);
     fn canceled(&self, state: &mut dyn AnyState, cancel: &OrderRecord);
     fn executed(&self, state: &mut dyn AnyState, fill: &ExecutionRecord);
@@ -124,11 +186,16 @@ trait AnyAgent: fmt::Debug + Send + Sync {
 /// A state whose type was forgotten.
 trait AnyState: Any + fmt::Debug + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn AnyState>;
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize;
 }
 
-impl<S: Any + Clone + fmt::Debug + Send + Sync> AnyState for S {
+impl<S: Any + Clone + Serialize + fmt::Debug + Send + Sync> AnyState for S {
     fn boxed_clone(&self) -> Box<dyn AnyState> {
         Box::new(self.clone())
+    }
+
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize {
+        self
     }
 }
 
@@ -146,6 +213,22 @@ impl<A: Agent> AnyAgent for A {
 
     fn look_back(&self) -> u64 {
         Agent::look_back(self)
+    }
+
+    fn initial_state(&self) -> AgentState {
+        AgentState(Box::new(A::State::default()))
+    }
+
+    fn decode_state(
+        &self,
+        deserializer: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<AgentState, erased_serde::Error> {
+        let state: A::State = erased_serde::deserialize(deserializer)?;
+        Ok(AgentState(Box::new(state)))
+    }
+
+    fn as_serialize(&self) -> &dyn erased_serde::Serialize {
+        self
     }
 
     fn accepted(&self, state: &mut dyn AnyState, order: &OrderRecord) {

@@ -3,10 +3,12 @@
 use indexmap::IndexMap;
 use pams_config::{Block, ClassCatalog, ClassKind, ClassSettings, ConfigBlock, config_block};
 use pams_core::{Event, EventError};
+use serde::Deserializer;
+use serde::de::Error as _;
 use serde_json::Value as Json;
 
 use crate::agent::{Agent, AgentError, AgentSetup};
-use crate::boxed::BoxedAgent;
+use crate::boxed::{BoxedAgent, SharedAgent};
 use crate::builtin;
 use crate::event_class::{EventClass, EventSetup};
 use crate::market_class::{MarketClass, MarketSetup};
@@ -28,7 +30,7 @@ config_block! {
 /// The classes of markets, agents and events by name.
 ///
 /// A name that is registered again stands for the later class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Registry {
     markets: IndexMap<String, MarketEntry>,
     agents: IndexMap<String, AgentEntry>,
@@ -59,6 +61,7 @@ struct MarketEntry {
 struct AgentEntry {
     settings: SettingsType,
     frequency: Frequency,
+    decode: DecodeAgent,
     create: fn(&ClassSettings, &mut AgentSetup<'_>) -> Result<BoxedAgent, AgentError>,
 }
 
@@ -67,6 +70,9 @@ struct EventEntry {
     settings: SettingsType,
     create: CreateEvent,
 }
+
+type DecodeAgent =
+    fn(&mut dyn erased_serde::Deserializer<'_>) -> Result<SharedAgent, erased_serde::Error>;
 
 type CreateEvent = fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>;
 
@@ -128,6 +134,9 @@ impl Registry {
         let entry = AgentEntry {
             settings: SettingsType::of::<A::Settings>(),
             frequency,
+            decode: |deserializer| {
+                erased_serde::deserialize::<A>(deserializer).map(SharedAgent::new)
+            },
             create: |settings, setup| {
                 Ok(BoxedAgent::new(A::create(settings_of::<A::Settings>(settings), setup)?))
             },
@@ -162,6 +171,22 @@ impl Registry {
         setup: &mut AgentSetup<'_>,
     ) -> Result<BoxedAgent, AgentError> {
         (self.agents[class].create)(settings, setup)
+    }
+
+    /// Reads an agent of a class from any serde format: what never changes of it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such class, or what is read is no such agent.
+    pub fn decode_agent<'de, D: Deserializer<'de>>(
+        &self,
+        class: &str,
+        deserializer: D,
+    ) -> Result<SharedAgent, erased_serde::Error> {
+        let entry = self.agents.get(class).ok_or_else(|| {
+            erased_serde::Error::custom(format_args!("no agent class {class} is registered"))
+        })?;
+        (entry.decode)(&mut <dyn erased_serde::Deserializer<'_>>::erase(deserializer))
     }
 
     /// Adds to a market what its class's settings say.

@@ -43,7 +43,10 @@ use arguments::{Arguments, Command};
 use output::Failure;
 
 /// Runs the `pams` command of this process's arguments with the classes of `registry`.
+///
+/// It has to be the first call of `main`: with worker processes, a worker runs `main` up to here.
 pub fn main(registry: Registry) -> ExitCode {
+    pams_runner::init(&registry);
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::RecordHasher;
 use crate::logger::Logger;
 use crate::names::NameTable;
-use crate::parallel::{Executor, Parallel, Splitting};
+use crate::parallel::{Executor, Parallel, Plan, Splitting};
 use crate::recorder::Recorder;
 use crate::runner::Runner;
 use crate::setup;
@@ -204,29 +204,29 @@ impl<'l> RunnerBuilder<'l> {
             tracing::warn!("{warning}");
         }
         let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)?;
-        let workers = self.workers(&settings);
-        let parallel =
-            self.executor.map(|executor| Parallel::new(executor, self.splitting, workers));
+        let plan = self.plan(&settings);
+        let parallel = self.executor.map(|executor| Parallel::new(executor, self.splitting, plan));
         let hasher = self.record_hash.then(RecordHasher::new);
         let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
         Ok(Runner::new(simulation, recorder, self.control, self.seed, parallel))
     }
 
-    /// How many workers an executor gets.
-    fn workers(&self, settings: &Settings) -> usize {
-        let configured = self.num_parallel.map(NonZeroUsize::get);
-        let workers = configured
+    /// How an executor is started.
+    fn plan(&self, settings: &Settings) -> Plan {
+        let workers = self
+            .num_parallel
+            .map(NonZeroUsize::get)
             .or(settings.simulation.num_parallel)
             .unwrap_or_else(|| num_cpus::get().saturating_sub(1).max(1));
         let largest = settings.sessions.iter().map(|session| session.max_normal_orders).max();
-        let useful = largest.map_or(0, |orders| usize::try_from(orders).unwrap_or(0)).max(1);
-        if self.executor.is_some() && workers > useful {
+        let largest_batch = largest.map_or(0, |orders| usize::try_from(orders).unwrap_or(0)).max(1);
+        if self.executor.is_some() && workers > largest_batch {
             tracing::warn!(
-                "numParallel is {workers}, but no session asks more than {useful} agents at a time \
-                 (maxNormalOrders): the other workers stay idle"
+                "numParallel is {workers}, but no session asks more than {largest_batch} agents at \
+                 a time (maxNormalOrders): the other workers stay idle"
             );
         }
-        workers
+        Plan { workers, largest_batch, settings: settings.simulation.clone() }
     }
 
     fn config_bytes(self, name: String, read: io::Result<Vec<u8>>) -> Self {

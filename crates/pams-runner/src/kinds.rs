@@ -46,3 +46,18 @@ impl MultiThreadAgentParallelRunner {
         RunnerBuilder::default().executor(ThreadExecutor::default())
     }
 }
+
+/// Asks normal agents in worker processes, which hold replicas of the markets. A program that uses
+/// it calls [`init`](crate::init) at the top of `main`.
+#[cfg(feature = "process")]
+#[derive(Debug)]
+pub struct MultiProcessAgentParallelRunner;
+
+#[cfg(feature = "process")]
+impl MultiProcessAgentParallelRunner {
+    /// Begins to describe a run.
+    #[must_use]
+    pub fn builder<'l>() -> RunnerBuilder<'l> {
+        RunnerBuilder::default().executor(crate::process::ProcessExecutor::new())
+    }
+}

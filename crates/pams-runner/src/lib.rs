@@ -50,6 +50,8 @@ mod loggers;
 mod names;
 mod parallel;
 mod population;
+#[cfg(feature = "process")]
+mod process;
 mod recorder;
 mod report;
 mod runner;
@@ -59,12 +61,17 @@ pub use builder::RunnerBuilder;
 pub use control::RunControl;
 pub use error::{Error, ErrorKind};
 pub use hash::{RecordHash, RecordHasher};
-pub use logger::Logger;
+#[cfg(feature = "process")]
+pub use kinds::MultiProcessAgentParallelRunner;
 pub use kinds::{MultiThreadAgentParallelRunner, SequentialRunner};
+pub use logger::Logger;
 pub use loggers::{JsonLines, MemorySaver, StepPrint};
 pub use names::NameTable;
 pub use parallel::{
-    Answer, Executor, ExecutorError, Question, Replica, Reply, Splitting, Task, ThreadExecutor,
+    Answer, Executor, ExecutorError, Question, Replica, Reply, Splitting, StartPlan, Task,
+    ThreadExecutor,
 };
+#[cfg(feature = "process")]
+pub use process::{ProcessExecutor, WorkerInitializer, init, init_with, worker_service};
 pub use report::{MarketReport, RunReport};
 pub use runner::Runner;

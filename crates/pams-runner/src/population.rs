@@ -13,6 +13,8 @@ use crate::parallel::ask;
 pub(crate) struct Population {
     pub(crate) agents: Vec<BoxedAgent>,
     pub(crate) generators: Vec<Generator>,
+    /// The classes of the agents, in the order of ids, each with its number of agents in a row.
+    pub(crate) classes: Vec<(String, usize)>,
 }
 
 impl Population {

@@ -206,7 +206,9 @@ impl<'l> Runner<'l> {
                 submitted += 1;
                 simulator
                     .process(agent, &urgent.instructions, population, &mut self.recorder)
-                    .map_err(|error| Error::run(self.recorder.place(simulator.time(), agent), error))?;
+                    .map_err(|error| {
+                        Error::run(self.recorder.place(simulator.time(), agent), error)
+                    })?;
             }
         }
         Ok(())

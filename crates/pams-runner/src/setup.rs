@@ -71,7 +71,7 @@ pub(crate) fn simulation(
     };
     let mut simulator = Simulator::new(spec, seeds.simulator)
         .map_err(|error| Error::setup(describe_correlations(settings), error))?;
-    let mut population = Population { agents: Vec::new(), generators: seeds.agents };
+    let mut population = Population { generators: seeds.agents, ..Population::default() };
     for group in &settings.agents {
         add_agents(group, settings, registry, &mut simulator, &mut population)?;
     }
@@ -166,6 +166,7 @@ fn add_agents(
     let mut accessible = listed.clone();
     accessible.sort_unstable();
     let accessible: Arc<[MarketId]> = accessible.into();
+    population.classes.push((group.class.clone(), group.names.len()));
     for id in group.ids() {
         let describe = || {
             let name = group.names.name(id.index() - group.first_id.index());

@@ -2,9 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pams_agent::{AgentError, AgentState, BoxedAgent, Markets, SharedAgent, Turn};
+use pams_agent::{AgentError, AgentState, Markets, SharedAgent, Turn};
+use pams_config::SimulationSettings;
 use pams_core::random::Generator;
 use pams_core::{Account, AgentId, Instruction, MarketView, StepDelta};
+
+use crate::population::Population;
 
 /// Runs tasks somewhere: on threads, in processes, on other machines.
 ///
@@ -13,12 +16,12 @@ use pams_core::{Account, AgentId, Instruction, MarketView, StepDelta};
 /// A question is pure, so an executor that loses a worker may ask again elsewhere; the answer is
 /// the same. All answers must come from a replica that has had every update before the call.
 pub trait Executor: Send {
-    /// Starts `workers` workers, each of which can read a copy of `replica`.
+    /// Starts workers, each of which can read a copy of the plan's replica.
     ///
     /// # Errors
     ///
     /// When they can't be started.
-    fn start(&mut self, replica: Replica, workers: usize) -> Result<(), ExecutorError>;
+    fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError>;
 
     /// Tells all workers what changed in the markets, before any later task.
     ///
@@ -38,6 +41,20 @@ pub trait Executor: Send {
     fn stop(&mut self);
 }
 
+/// What an executor starts with.
+#[derive(Clone, Debug)]
+pub struct StartPlan {
+    /// What the workers read.
+    pub replica: Replica,
+    /// How many workers are asked for; at least 1.
+    pub workers: usize,
+    /// The most agents that can be asked at the same time: the largest `maxNormalOrders`; at
+    /// least 1.
+    pub largest_batch: usize,
+    /// What the config says about how the simulation is run.
+    pub settings: SimulationSettings,
+}
+
 /// What an executor may fail with.
 pub type ExecutorError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -51,6 +68,8 @@ pub struct Question {
     pub account: Account,
     /// What the agent's callbacks have made of its state.
     pub state: AgentState,
+    /// Whether the state may be another than the one that agents of this class begin with.
+    pub state_changed: bool,
     /// The agent's generator.
     pub generator: Generator,
 }
@@ -73,15 +92,18 @@ pub type Answer = Vec<Reply>;
 /// What a worker reads to answer: the markets and the constant parts of all agents.
 #[derive(Clone, Debug)]
 pub struct Replica {
-    markets: Vec<MarketView>,
-    agents: Vec<SharedAgent>,
+    pub(crate) markets: Vec<MarketView>,
+    pub(crate) agents: Vec<SharedAgent>,
+    /// The classes of the agents, in the order of ids, each with its number of agents in a row.
+    pub(crate) classes: Vec<(String, usize)>,
 }
 
 impl Replica {
-    pub(crate) fn new(markets: &[MarketView], agents: &[BoxedAgent]) -> Self {
+    pub(crate) fn new(markets: &[MarketView], population: &Population) -> Self {
         Self {
             markets: markets.to_vec(),
-            agents: agents.iter().map(|agent| agent.constant().clone()).collect(),
+            agents: population.agents.iter().map(|agent| agent.constant().clone()).collect(),
+            classes: population.classes.clone(),
         }
     }
 
@@ -106,12 +128,13 @@ impl Replica {
         task.into_iter().map(|question| self.reply(question)).collect()
     }
 
-    fn reply(&self, question: Question) -> Reply {
-        let Question { agent, account, state, mut generator } = question;
+    pub(crate) fn reply(&self, question: Question) -> Reply {
+        let Question { agent, account, state, mut generator, .. } = question;
         let mut instructions = Vec::new();
         let mut turn = Turn::new(agent, &account, &mut generator, &mut instructions);
         let constant = &self.agents[agent.index()];
-        let outcome = ask(|| constant.submit_orders(&state, &Markets::new(&self.markets), &mut turn));
+        let outcome =
+            ask(|| constant.submit_orders(&state, &Markets::new(&self.markets), &mut turn));
         let outcome = match outcome {
             Ok(()) => Ok(instructions),
             Err(error) => Err(error.to_string()),

@@ -9,6 +9,7 @@ mod threads;
 
 use std::fmt;
 
+use pams_config::SimulationSettings;
 use pams_core::random::Generator;
 use pams_core::{AgentId, Simulator};
 
@@ -16,8 +17,8 @@ use crate::error::{Error, ErrorKind};
 use crate::population::{Population, Submissions};
 use crate::recorder::Recorder;
 
-pub use executor::{Answer, Executor, ExecutorError, Question, Replica, Reply, Task};
 pub(crate) use executor::ask;
+pub use executor::{Answer, Executor, ExecutorError, Question, Replica, Reply, StartPlan, Task};
 pub use threads::ThreadExecutor;
 
 /// Cuts a batch into tasks: given its number of agents and the number of workers, the number of
@@ -34,12 +35,20 @@ fn evenly(n_agents: usize, n_workers: usize) -> Vec<usize> {
 pub(crate) struct Parallel {
     executor: Box<dyn Executor>,
     splitting: Splitting,
-    workers: usize,
+    plan: Plan,
+}
+
+/// How the workers are started.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) workers: usize,
+    pub(crate) largest_batch: usize,
+    pub(crate) settings: SimulationSettings,
 }
 
 impl fmt::Debug for Parallel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Parallel").field("workers", &self.workers).finish_non_exhaustive()
+        formatter.debug_struct("Parallel").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 
@@ -47,10 +56,10 @@ impl Parallel {
     pub(crate) fn new(
         executor: Box<dyn Executor>,
         splitting: Option<Splitting>,
-        workers: usize,
+        plan: Plan,
     ) -> Self {
         let splitting = splitting.unwrap_or_else(|| Box::new(evenly));
-        Self { executor, splitting, workers }
+        Self { executor, splitting, plan }
     }
 
     /// Starts the workers; from now on the simulator keeps what changes for them.
@@ -60,8 +69,10 @@ impl Parallel {
         population: &Population,
     ) -> Result<(), Error> {
         simulator.enable_deltas();
-        let replica = Replica::new(simulator.markets(), &population.agents);
-        self.executor.start(replica, self.workers).map_err(failed)
+        let Plan { workers, largest_batch, ref settings } = self.plan;
+        let replica = Replica::new(simulator.markets(), population);
+        let plan = StartPlan { replica, workers, largest_batch, settings: settings.clone() };
+        self.executor.start(plan).map_err(failed)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -104,11 +115,13 @@ impl Parallel {
         simulator: &Simulator,
         population: &Population,
     ) -> Result<Vec<Task>, Error> {
-        let sizes = (self.splitting)(batch.len(), self.workers);
+        let sizes = (self.splitting)(batch.len(), self.plan.workers);
         let covered: usize = sizes.iter().sum();
         if covered != batch.len() {
             let wanted = batch.len();
-            return Err(failed(format!("the splitting covers {covered} of {wanted} agents").into()));
+            return Err(failed(
+                format!("the splitting covers {covered} of {wanted} agents").into(),
+            ));
         }
         let mut rest = batch;
         let mut task = |size| {
@@ -126,6 +139,7 @@ fn question(agent: AgentId, simulator: &Simulator, population: &Population) -> Q
         agent,
         account: simulator.accounts()[agent.index()].clone(),
         state: population.agents[agent.index()].state().clone(),
+        state_changed: population.agents[agent.index()].has_changed(),
         generator: generator.clone(),
     }
 }

@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use pams_core::StepDelta;
 use parking_lot::RwLock;
 
-use super::executor::{Answer, Executor, ExecutorError, Replica, Task};
+use super::executor::{Answer, Executor, ExecutorError, Replica, StartPlan, Task};
 
 /// Runs tasks on threads that read one common replica of the markets.
 #[derive(Debug, Default)]
@@ -24,9 +24,9 @@ struct Worker {
 }
 
 impl Executor for ThreadExecutor {
-    fn start(&mut self, replica: Replica, workers: usize) -> Result<(), ExecutorError> {
-        let replica = Arc::new(RwLock::new(replica));
-        for number in 0..workers {
+    fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
+        let replica = Arc::new(RwLock::new(plan.replica));
+        for number in 0..plan.workers {
             self.workers.push(Worker::start(number, Arc::clone(&replica))?);
         }
         self.replica = Some(replica);

@@ -1,0 +1,199 @@
+//! Asking agents in worker processes.
+//!
+//! A worker is this executable, run again: it needs [`init`] at the top of `main`. Each holds the
+//! constant parts of all agents and a replica of the markets. In a step it is told once what
+//! changed, and with each question gets what may have changed of that agent; what it does to its
+//! copies reaches nobody else.
+
+mod service;
+mod wire;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pams_agent::Registry;
+use pams_core::{MarketView, StepDelta};
+use parking_lot::Mutex;
+use process_pool::{Entry, ErrorKind, ProcessPool, Snapshot, StartMethod};
+
+use crate::parallel::{Answer, Executor, ExecutorError, Question, StartPlan, Task};
+use service::AgentService;
+use wire::{Crew, Update, WireQuestion, WireReply, encode};
+
+pub use service::{WorkerInitializer, worker_service};
+
+/// Turns this process into a worker if a runner started it as one; otherwise returns at once.
+///
+/// It belongs at the top of `main`, before anything else: a worker runs `main` up to here. The
+/// registry has to hold all classes of the program's agents.
+///
+/// ```no_run
+/// pams_runner::init(&pams_agent::Registry::builtin());
+/// // the program
+/// ```
+pub fn init(registry: &Registry) {
+    init_with(registry, &[]);
+}
+
+/// As [`init`], for a program whose workers also have initializers, each given as its
+/// [`worker_service`].
+pub fn init_with(registry: &Registry, services: &[Entry]) {
+    service::set_registry(registry);
+    let mut all = vec![worker_service::<()>()];
+    all.extend_from_slice(services);
+    process_pool::init(&all);
+}
+
+/// Runs tasks in worker processes.
+pub struct ProcessExecutor<I: WorkerInitializer = ()> {
+    arguments: I::Arguments,
+    default_start_method: StartMethod,
+    executable: Option<PathBuf>,
+    running: Option<Running<I>>,
+}
+
+struct Running<I: WorkerInitializer> {
+    pool: ProcessPool<AgentService<I>>,
+    known: Arc<Mutex<Known>>,
+}
+
+/// What the workers know of the markets, for those that start late.
+struct Known {
+    markets: Vec<MarketView>,
+    /// The number of the last broadcast in `markets`.
+    broadcast: u64,
+}
+
+impl<I: WorkerInitializer> fmt::Debug for ProcessExecutor<I> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProcessExecutor")
+            .field("initializer", &I::NAME)
+            .field("default_start_method", &self.default_start_method)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProcessExecutor {
+    /// Workers without an initializer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_initializer(())
+    }
+}
+
+impl Default for ProcessExecutor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: WorkerInitializer> ProcessExecutor<I> {
+    /// Workers that run the initializer `I` with these arguments before anything else.
+    #[must_use]
+    pub fn with_initializer(arguments: I::Arguments) -> Self {
+        Self {
+            arguments,
+            default_start_method: StartMethod::default(),
+            executable: None,
+            running: None,
+        }
+    }
+
+    /// Sets how workers are started when `simulation.startMethod` of the config does not say. By
+    /// default `spawn`.
+    #[must_use]
+    pub fn default_start_method(self, method: StartMethod) -> Self {
+        Self { default_start_method: method, ..self }
+    }
+
+    /// Sets the executable that workers run; its `main` has to begin with [`init`]. By default the
+    /// running one.
+    #[must_use]
+    pub fn executable(self, path: impl Into<PathBuf>) -> Self {
+        Self { executable: Some(path.into()), ..self }
+    }
+}
+
+impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
+    fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
+        let registry = service::registry().ok_or(FORGOTTEN)?;
+        let crew = Crew::encode(&plan.replica, registry)?;
+        let known = Arc::new(Mutex::new(Known { markets: plan.replica.markets, broadcast: 0 }));
+        let method = match plan.settings.start_method {
+            Some(method) => method.name().parse()?,
+            None => self.default_start_method,
+        };
+        let for_late_workers = Arc::clone(&known);
+        let mut builder = ProcessPool::builder(&(self.arguments.clone(), crew))
+            .workers(plan.workers)
+            .start_method(method)
+            .snapshots(move || {
+                let known = for_late_workers.lock();
+                Snapshot {
+                    after: known.broadcast,
+                    update: Update::Markets(known.markets.clone()),
+                    attachments: Vec::new(),
+                }
+            });
+        if let Some(path) = &self.executable {
+            builder = builder.executable(path);
+        }
+        let pool = builder.build().map_err(|error| match error.kind() {
+            ErrorKind::NotInitialized => ExecutorError::from(FORGOTTEN),
+            _ => error.into(),
+        })?;
+        // The workers have no markets yet.
+        let mut first = known.lock();
+        first.broadcast = pool.broadcast(&Update::Markets(first.markets.clone()))?;
+        drop(first);
+        self.running = Some(Running { pool, known });
+        Ok(())
+    }
+
+    fn update(&mut self, delta: StepDelta) -> Result<(), ExecutorError> {
+        let Running { pool, known } = self.running.as_ref().ok_or(NOT_STARTED)?;
+        let mut known = known.lock();
+        delta.apply(&mut known.markets);
+        known.broadcast = pool.broadcast(&Update::Delta(delta))?;
+        Ok(())
+    }
+
+    fn run(&mut self, tasks: Vec<Task>) -> Result<Vec<Answer>, ExecutorError> {
+        let Running { pool, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
+        let requests: Vec<Vec<WireQuestion>> = tasks
+            .iter()
+            .map(|task| task.iter().map(wire_question).collect())
+            .collect::<Result<_, _>>()?;
+        let answers = pool.batch(&requests)?.wait()?;
+        Ok(answers.into_iter().zip(tasks).map(answer).collect())
+    }
+
+    fn stop(&mut self) {
+        self.running = None;
+    }
+}
+
+const FORGOTTEN: &str = "worker processes run this program again and need one line at the top of \
+     `main`: `pams_runner::init(&registry)`, with the classes of all agents";
+
+const NOT_STARTED: &str = "the executor has not been started";
+
+fn wire_question(question: &Question) -> Result<WireQuestion, ExecutorError> {
+    let Question { agent, account, state, state_changed, generator } = question;
+    Ok(WireQuestion {
+        agent: *agent,
+        account: account.clone(),
+        state: if *state_changed { Some(encode(state)?) } else { None },
+        generator: generator.clone(),
+    })
+}
+
+fn answer((replies, task): (Vec<WireReply>, Task)) -> Answer {
+    replies
+        .into_iter()
+        .zip(task)
+        .map(|(reply, question)| reply.into_reply(question.generator))
+        .collect()
+}
