@@ -6,6 +6,7 @@ use pams_core::random::GeneratorKind;
 use pams_runner::{
     MultiThreadAgentParallelRunner, ProcessExecutor, Runner, RunnerBuilder, SequentialRunner,
 };
+use pams_tests::tcp::TcpExecutor;
 use pams_tests::{Reference, references};
 
 /// The executable that workers run: the test harness owns this one's `main`.
@@ -56,6 +57,21 @@ fn processes_give_the_records_of_one_thread_however_many_there_are() {
                 let found = outcome(builder, &reference, kind);
                 assert_eq!(found, expected, "{} with {workers} workers", reference.name);
             }
+        }
+    }
+}
+
+#[test]
+fn an_executor_from_outside_gives_the_records_of_one_thread() {
+    let runs = references("random.jsonl.gz").expect("the data is readable").step_by(30);
+    for reference in runs.map(|reference| reference.expect("the data is readable")) {
+        let kind = GeneratorKind::default();
+        let expected = outcome(SequentialRunner::builder(), &reference, kind);
+        for workers in [1, 3] {
+            let workers = NonZeroUsize::new(workers).expect("workers");
+            let builder =
+                RunnerBuilder::default().executor(TcpExecutor::new(HELPER)).num_parallel(workers);
+            assert_eq!(outcome(builder, &reference, kind), expected, "{}", reference.name);
         }
     }
 }

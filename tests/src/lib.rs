@@ -4,6 +4,7 @@
 
 mod cancel_agent;
 mod reference;
+pub mod tcp;
 
 use pams_agent::{FcnAgent, Registry};
 

@@ -72,6 +72,6 @@ pub use parallel::{
     ThreadExecutor,
 };
 #[cfg(feature = "process")]
-pub use process::{ProcessExecutor, WorkerInitializer, init, init_with, worker_service};
+pub use process::{ProcessExecutor, WorkerInitializer, init, init_with, remote, worker_service};
 pub use report::{MarketReport, RunReport};
 pub use runner::Runner;

@@ -5,6 +5,7 @@
 //! changed, and with each question gets what may have changed of that agent; what it does to its
 //! copies reaches nobody else.
 
+pub mod remote;
 mod service;
 mod wire;
 
@@ -17,9 +18,9 @@ use pams_core::{MarketView, StepDelta};
 use parking_lot::Mutex;
 use process_pool::{Entry, ErrorKind, ProcessPool, Snapshot, StartMethod};
 
-use crate::parallel::{Answer, Executor, ExecutorError, Question, StartPlan, Task};
+use crate::parallel::{Answer, Executor, ExecutorError, StartPlan, Task};
 use service::AgentService;
-use wire::{Crew, Update, WireQuestion, WireReply, encode};
+use wire::{Crew, Update, WireQuestion, WireReply};
 
 pub use service::{WorkerInitializer, worker_service};
 
@@ -164,10 +165,10 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
         let Running { pool, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
         let requests: Vec<Vec<WireQuestion>> = tasks
             .iter()
-            .map(|task| task.iter().map(wire_question).collect())
+            .map(|task| task.iter().map(WireQuestion::new).collect())
             .collect::<Result<_, _>>()?;
-        let answers = pool.batch(&requests)?.wait()?;
-        Ok(answers.into_iter().zip(tasks).map(answer).collect())
+        let replies = pool.batch(&requests)?.wait()?;
+        Ok(replies.into_iter().zip(tasks).map(|(replies, task)| answers(replies, task)).collect())
     }
 
     fn stop(&mut self) {
@@ -180,17 +181,8 @@ const FORGOTTEN: &str = "worker processes run this program again and need one li
 
 const NOT_STARTED: &str = "the executor has not been started";
 
-fn wire_question(question: &Question) -> Result<WireQuestion, ExecutorError> {
-    let Question { agent, account, state, state_changed, generator } = question;
-    Ok(WireQuestion {
-        agent: *agent,
-        account: account.clone(),
-        state: if *state_changed { Some(encode(state)?) } else { None },
-        generator: generator.clone(),
-    })
-}
-
-fn answer((replies, task): (Vec<WireReply>, Task)) -> Answer {
+/// Replies next to the questions that were sent, whose generators they may not have touched.
+fn answers(replies: Vec<WireReply>, task: Task) -> Answer {
     replies
         .into_iter()
         .zip(task)

@@ -84,15 +84,13 @@ impl<I: WorkerInitializer> Service for AgentService<I> {
     }
 
     fn update(&mut self, update: Update, _: &Context) -> Result<(), BoxError> {
-        match update {
-            Update::Markets(markets) => self.replica.markets = markets,
-            Update::Delta(delta) => self.replica.apply(&delta),
-        }
+        update.apply(&mut self.replica);
         Ok(())
     }
 }
 
-fn answer(replica: &Replica, question: WireQuestion) -> Result<WireReply, BoxError> {
+/// Answers one question from a replica.
+pub(super) fn answer(replica: &Replica, question: WireQuestion) -> Result<WireReply, BoxError> {
     let WireQuestion { agent, account, state, generator } = question;
     let constant = &replica.agents[agent.index()];
     let state_changed = state.is_some();

@@ -9,9 +9,9 @@ use pams_core::{Account, AgentId, Instruction, MarketView, StepDelta};
 use process_pool::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::parallel::{ExecutorError, Replica, Reply};
+use crate::parallel::{ExecutorError, Question, Replica, Reply};
 
-const CODEC: bincode::config::Configuration = bincode::config::standard();
+pub(crate) const CODEC: bincode::config::Configuration = bincode::config::standard();
 
 /// What a worker starts with: the agents. The markets come with the first update.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,6 +77,27 @@ impl Crew {
             }
         }
         Ok(Replica { markets: Vec::new(), agents, classes: self.classes })
+    }
+}
+
+impl Update {
+    pub(crate) fn apply(self, replica: &mut Replica) {
+        match self {
+            Self::Markets(markets) => replica.markets = markets,
+            Self::Delta(delta) => replica.apply(&delta),
+        }
+    }
+}
+
+impl WireQuestion {
+    pub(crate) fn new(question: &Question) -> Result<Self, ExecutorError> {
+        let Question { agent, account, state, state_changed, generator } = question;
+        Ok(Self {
+            agent: *agent,
+            account: account.clone(),
+            state: if *state_changed { Some(encode(state)?) } else { None },
+            generator: generator.clone(),
+        })
     }
 }
 
