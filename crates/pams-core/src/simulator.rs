@@ -236,24 +236,27 @@ impl Simulator {
         sink: &mut (impl RecordSink + ?Sized),
     ) -> Result<(), Error> {
         for instruction in instructions {
-            let market = instruction.market();
-            self.world.check_access(agent, market)?;
-            match *instruction {
+            self.world.check_access(agent, instruction.market())?;
+            let market = match *instruction {
                 Instruction::Order(order) => self.accept_order(agent, order, traders, sink)?,
-                Instruction::Cancel(cancel) => self.accept_cancel(agent, cancel, traders, sink)?,
-            }
+                Instruction::Cancel(cancel) => {
+                    self.accept_cancel(agent, cancel, traders, sink)?;
+                    cancel.market
+                }
+            };
             self.match_orders(market, traders, sink)?;
         }
         Ok(())
     }
 
+    /// Puts an order into the book of its market, which events may have changed, and returns that.
     fn accept_order(
         &mut self,
         agent: AgentId,
         request: OrderRequest,
         traders: &mut impl Traders,
         sink: &mut (impl RecordSink + ?Sized),
-    ) -> Result<(), Error> {
+    ) -> Result<MarketId, Error> {
         check_request(&request).map_err(|error| self.world.refuse(request.market, error))?;
         let mut incoming = IncomingOrder::new(agent, request);
         if self.events.has(HookPoint::BeforeOrder) {
@@ -262,6 +265,9 @@ impl Simulator {
             })?;
         }
         let market = incoming.request.market;
+        if market != request.market {
+            self.world.check_access(agent, market)?;
+        }
         let order = self.place(&incoming).map_err(|error| self.world.refuse(market, error))?;
         let view = &mut self.world.markets[market.index()];
         let order_id = view.place(order);
@@ -281,7 +287,7 @@ impl Simulator {
         if self.events.has(HookPoint::AfterOrder) {
             self.call(HookPoint::AfterOrder, |event, context| event.after_order(context, &record))?;
         }
-        Ok(())
+        Ok(market)
     }
 
     /// The order as its market's book takes it.
@@ -289,6 +295,9 @@ impl Simulator {
         let request = &incoming.request;
         let market = &self.world.markets[request.market.index()];
         let volume = request.volume;
+        if volume.is_zero() {
+            return Err(InstructionError::NoVolume);
+        }
         if volume > Volume::MAX_ORDER
             || market.accepted_volume().0 > i64::MAX.unsigned_abs() / 2 - volume.0
         {
