@@ -1,0 +1,10 @@
+//! Tests of `pams-agent` through its public interface.
+
+mod arbitrage;
+mod fcn;
+mod floor;
+mod market_maker;
+mod market_share_fcn;
+mod registry;
+mod send_sync;
+mod test_agent;
