@@ -80,7 +80,10 @@ impl Traders for Journal {
     }
 
     fn executed(&mut self, agent: AgentId, fill: &ExecutionRecord) {
-        self.write(format!("agent {agent} executed #{} #{}", fill.buy_order_id, fill.sell_order_id));
+        self.write(format!(
+            "agent {agent} executed #{} #{}",
+            fill.buy_order_id, fill.sell_order_id
+        ));
     }
 }
 

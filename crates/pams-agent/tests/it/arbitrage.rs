@@ -10,9 +10,8 @@ use crate::floor::{Floor, make, market, python};
 /// Two components of 300 and an index of 300, with these shares.
 fn floor(shares: [u64; 2]) -> Floor {
     let mut index = market(2, 300.0);
-    index.components = [0, 1]
-        .map(|id| Component { market: MarketId(id), shares: shares[id as usize] })
-        .into();
+    index.components =
+        [0, 1].map(|id| Component { market: MarketId(id), shares: shares[id as usize] }).into();
     Floor::new(vec![market(0, 300.0), market(1, 300.0), index])
 }
 

@@ -279,7 +279,9 @@ fn a_fixed_margin_outside_0_to_1_is_an_error() {
         let order_margin = RandomValue::Constant(margin);
         assert_eq!(
             refusal::<FcnAgent>(&FcnSettings { order_margin, ..settings() }),
-            format!("orderMargin: a fixed margin is a fraction from 0 to 1, and {margin} was drawn")
+            format!(
+                "orderMargin: a fixed margin is a fraction from 0 to 1, and {margin} was drawn"
+            )
         );
         let margin_type = MarginType::Normal;
         make::<FcnAgent>(&FcnSettings {

@@ -76,10 +76,8 @@ fn the_half_spread_is_made_in_one_order() {
     let mut target = market(1, 310.0);
     target.fundamental_price = 333.3;
     let floor = Floor::new(vec![market(0, 300.0), target]);
-    let settings = MarketMakerSettings {
-        net_interest_spread: RandomValue::Constant(0.007),
-        ..settings()
-    };
+    let settings =
+        MarketMakerSettings { net_interest_spread: RandomValue::Constant(0.007), ..settings() };
     let half = 333.3 * 0.007 * 0.5;
     let (buy, sell) = (310.0 - half, 310.0 + half);
     assert_eq!(
@@ -117,7 +115,9 @@ fn quotes_that_live_for_no_time_are_an_error() {
         let order_time_length = RandomValue::Constant(steps);
         assert_eq!(
             refusal::<MarketMakerAgent>(&MarketMakerSettings { order_time_length, ..settings() }),
-            format!("orderTimeLength: an order must live for at least 1 step, and {drawn} was drawn")
+            format!(
+                "orderTimeLength: an order must live for at least 1 step, and {drawn} was drawn"
+            )
         );
     }
 }

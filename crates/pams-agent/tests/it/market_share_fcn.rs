@@ -36,7 +36,7 @@ fn expected(weights: &[f64], seed: u64) -> u32 {
         sum += weight;
         target < sum
     });
-    position.unwrap_or(weights.len() - 1) as u32
+    u32::try_from(position.unwrap_or(weights.len() - 1)).unwrap()
 }
 
 #[test]

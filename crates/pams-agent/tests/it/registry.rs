@@ -1,7 +1,7 @@
 //! The classes that a config can name.
 
 use pams_agent::{
-    Agent, AgentError, AgentSetup, Frequency, Markets, MarketClass, MarketSetup, NoSettings,
+    Agent, AgentError, AgentSetup, Frequency, MarketClass, MarketSetup, Markets, NoSettings,
     Registry, Turn,
 };
 use pams_config::{ClassCatalog, ClassKind, Settings, Strictness};
@@ -45,7 +45,10 @@ fn read(registry: &Registry, config: &Json) -> Result<Settings, String> {
 #[test]
 fn the_classes_of_pams_are_built_in() {
     let registry = Registry::builtin();
-    assert_eq!(registry.class_names(ClassKind::Market), ["Market", "IndexMarket", "ExtendedMarket"]);
+    assert_eq!(
+        registry.class_names(ClassKind::Market),
+        ["Market", "IndexMarket", "ExtendedMarket"]
+    );
     assert_eq!(
         registry.class_names(ClassKind::Agent),
         ["FCNAgent", "MarketShareFCNAgent", "TestAgent", "ArbitrageAgent", "MarketMakerAgent"]
@@ -82,9 +85,8 @@ fn a_class_of_the_users_replaces_one_of_the_same_name() {
     assert_eq!(registry.frequency("FCNAgent"), Frequency::High);
     let mut generator = python(0);
     let mut setup = AgentSetup::new(AgentId(0), &mut generator, &[MarketId(0)]);
-    let agent = registry
-        .create_agent("FCNAgent", &settings.agents[0].class_settings, &mut setup)
-        .unwrap();
+    let agent =
+        registry.create_agent("FCNAgent", &settings.agents[0].class_settings, &mut setup).unwrap();
     assert!(format!("{agent:?}").contains("Idle"), "{agent:?}");
     registry.agent::<Idle>("FCNAgent");
     assert_eq!(registry.frequency("FCNAgent"), Frequency::Normal);

@@ -2,8 +2,8 @@
 
 use pams_agent::{
     AgentSetup, ArbitrageAgent, BoxedAgent, EventSetup, ExtendedMarket, FcnAgent, FcnSettings,
-    Frequency, IndexMarket, MarginType, MarketMakerAgent, MarketSetup, MarketShareFcnAgent, Markets,
-    NoSettings, Registry, SpotMarket, TestAgent, Turn,
+    Frequency, IndexMarket, MarginType, MarketMakerAgent, MarketSetup, MarketShareFcnAgent,
+    Markets, NoSettings, Registry, SpotMarket, TestAgent, Turn,
 };
 
 fn send_and_sync<T: Send + Sync>() {}

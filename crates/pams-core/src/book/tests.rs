@@ -12,7 +12,13 @@ const WINDOW: u64 = 3;
 
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    Place { agent: u32, side: Side, tick: Option<i64>, volume: u64, time_to_live: Option<u64> },
+    Place {
+        agent: u32,
+        side: Side,
+        tick: Option<i64>,
+        volume: u64,
+        time_to_live: Option<u64>,
+    },
     /// Of the n-th order ever placed, counted around.
     Cancel(usize),
     /// Of the n-th resting order, counted around; at most what is left.
@@ -182,10 +188,9 @@ impl Comparison {
         for book in &self.books {
             for side in [Side::Buy, Side::Sell] {
                 let orders = model.side(side);
-                let best = orders.first().map(|resting| Best {
-                    tick: resting.order.tick,
-                    order_id: resting.id,
-                });
+                let best = orders
+                    .first()
+                    .map(|resting| Best { tick: resting.order.tick, order_id: resting.id });
                 assert_eq!(book.best(side), best);
                 assert!(book.resting(side).eq(orders.iter().map(|resting| resting.id)));
                 assert!(book.levels(side).eq(model.levels(side)));
@@ -201,7 +206,10 @@ impl Comparison {
             }
             for resting in &model.resting {
                 let order = book.order(resting.id).expect("a resting order is never forgotten");
-                assert_eq!((order.state, order.volume), (OrderState::Resting, resting.order.volume));
+                assert_eq!(
+                    (order.state, order.volume),
+                    (OrderState::Resting, resting.order.volume)
+                );
             }
         }
     }
@@ -266,10 +274,10 @@ fn long_stream(seed: u64, places: u64, levels: i64) -> Comparison {
     let mut generator = Generator::new(GeneratorKind::Xoshiro256PlusPlus, seed);
     let mut comparison = Comparison::new();
     for _ in 0..10_000 {
-        let number = generator.below(1 << 20) as usize;
+        let number = usize::try_from(generator.below(1 << 20)).unwrap();
         let operation = match generator.below(12) {
             choice if choice < places => Operation::Place {
-                agent: generator.below(N_AGENTS.into()) as u32,
+                agent: u32::try_from(generator.below(N_AGENTS.into())).unwrap(),
                 side: if generator.below(2) == 0 { Side::Buy } else { Side::Sell },
                 tick: (generator.below(8) > 0).then(|| generator.integer(-levels, levels)),
                 volume: generator.below(9) + 1,
@@ -343,7 +351,10 @@ fn market_orders_stand_before_all_levels_and_have_none() {
     assert_eq!(book.best(Side::Buy), Some(Best { tick: None, order_id: market }));
     assert!(book.resting(Side::Buy).eq([market, limit]));
     assert_eq!(book.levels(Side::Buy).count(), 1);
-    assert_eq!((book.limit_volume(Side::Buy), book.market_volume(Side::Buy)), (Volume(3), Volume(2)));
+    assert_eq!(
+        (book.limit_volume(Side::Buy), book.market_volume(Side::Buy)),
+        (Volume(3), Volume(2))
+    );
 }
 
 #[test]

@@ -65,7 +65,8 @@ fn random_order(generator: &mut Generator) -> String {
 
 #[test]
 fn forgetting_changes_no_result() {
-    let scene = |window| Scene::with_window(vec![market(0, 1.0, 300.0)], window).started(Switch::On);
+    let scene =
+        |window| Scene::with_window(vec![market(0, 1.0, 300.0)], window).started(Switch::On);
     let (mut all, mut few) = (scene(None), scene(Some(1)));
     let mut generator = Generator::new(GeneratorKind::Xoshiro256PlusPlus, 5);
     for _ in 0..500 {
@@ -76,8 +77,10 @@ fn forgetting_changes_no_result() {
         }
         assert_eq!(all.journal.take(), few.journal.take());
         assert_eq!(all.market().values(), few.market().values());
-        assert!(all.market().vwap_at(all.market().time()).unwrap().to_bits()
-            == few.market().vwap_at(few.market().time()).unwrap().to_bits());
+        assert!(
+            all.market().vwap_at(all.market().time()).unwrap().to_bits()
+                == few.market().vwap_at(few.market().time()).unwrap().to_bits()
+        );
         all.next_step();
         few.next_step();
     }

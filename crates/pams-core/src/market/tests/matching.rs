@@ -82,11 +82,7 @@ fn better_prices_come_first_and_then_earlier_orders() {
 
 #[test]
 fn a_market_order_takes_the_price_of_the_last_limit() {
-    check(
-        ["S 300x1", "S 301x1", "BM x2"],
-        &["#2 #0 1 at 301", "#2 #1 1 at 301"],
-        "|",
-    );
+    check(["S 300x1", "S 301x1", "BM x2"], &["#2 #0 1 at 301", "#2 #1 1 at 301"], "|");
     check(["B 300x1", "B 299x1", "SM x2"], &["#0 #2 1 at 299", "#1 #2 1 at 299"], "|");
 }
 
@@ -95,20 +91,12 @@ fn market_orders_alone_have_no_price_and_wait() {
     check(["BM x1", "SM x1"], &[], "#0x1|#1x1");
     check(["BM x1", "SM x1", "B 300x1"], &[], "#0x1 #2x1|#1x1");
     check(["BM x1", "SM x1", "B 298x1", "S 299x1"], &[], "#0x1 #2x1|#1x1 #3x1");
-    check(
-        ["BM x1", "SM x1", "B 300x1", "S 299x1"],
-        &["#0 #1 1 at 300", "#2 #3 1 at 300"],
-        "|",
-    );
+    check(["BM x1", "SM x1", "B 300x1", "S 299x1"], &["#0 #1 1 at 300", "#2 #3 1 at 300"], "|");
 }
 
 #[test]
 fn the_shortfall_of_market_orders_needs_enough_limit_volume() {
-    check(
-        ["S 300x2", "SM x1", "BM x3"],
-        &["#2 #1 1 at 300", "#2 #0 2 at 300"],
-        "|",
-    );
+    check(["S 300x2", "SM x1", "BM x3"], &["#2 #1 1 at 300", "#2 #0 2 at 300"], "|");
     check(["SM x1", "BM x3", "S 300x2"], &["#1 #0 1 at 300", "#1 #2 2 at 300"], "|");
     check(["SM x1", "BM x3", "S 300x1"], &[], "#1x3|#0x1 #2x1");
     // The other way round.
@@ -132,11 +120,7 @@ fn volumes_of_market_orders_are_compared_and_not_their_number() {
 #[test]
 fn remaining_volume_of_market_orders_counts_and_not_what_was_placed() {
     // The market buy of 4 has 2 left, so market sells of 2 are equal and no limit crosses.
-    check(
-        ["S 300x2", "BM x4", "SM x2"],
-        &["#1 #0 2 at 300"],
-        "#1x2|#2x2",
-    );
+    check(["S 300x2", "BM x4", "SM x2"], &["#1 #0 2 at 300"], "#1x2|#2x2");
 }
 
 #[test]
@@ -192,8 +176,8 @@ fn a_cancel_also_lets_a_crossed_book_trade() {
 
 #[test]
 fn orders_of_one_market_leave_the_others_alone() {
-    let mut scene = Scene::new(vec![market(0, 1.0, 300.0), market(1, 1.0, 300.0)])
-        .started(Switch::Off);
+    let mut scene =
+        Scene::new(vec![market(0, 1.0, 300.0), market(1, 1.0, 300.0)]).started(Switch::Off);
     scene.send(["B 305x1", "S 300x1", "B 305x1 @1", "S 300x1 @1"]);
     scene.next_session(Switch::On);
     scene.send(["B 200x1 @1"]);

@@ -199,8 +199,7 @@ fn the_fundamental_of_an_index_is_the_share_weighted_mean_of_its_components() {
 fn shares_too_many_for_one_number_still_weigh() {
     let mut index = market(3, 0.1, 300.0);
     let shares = i64::MAX.unsigned_abs();
-    index.components =
-        (0..3).map(|id| crate::Component { market: MarketId(id), shares }).collect();
+    index.components = (0..3).map(|id| crate::Component { market: MarketId(id), shares }).collect();
     let spots = (0..3).map(|id| market(id, 0.1, 300.0 + f64::from(id)));
     let scene = Scene::new(spots.chain([index]).collect()).started(Switch::On);
     assert_eq!(Some(scene.simulator.markets()[3].fundamental_price()), Some(301.0));

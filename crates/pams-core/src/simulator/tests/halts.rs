@@ -9,11 +9,8 @@ use crate::testing::{Scene, market};
 const FALL: [&str; 2] = ["B 270x1", "S 270x1"];
 
 fn halting(n_markets: u32, targets: &[u32], halting_steps: u64) -> Scene {
-    let rule = TradingHaltRule::new(
-        targets.iter().copied().map(MarketId).collect(),
-        0.05,
-        halting_steps,
-    );
+    let rule =
+        TradingHaltRule::new(targets.iter().copied().map(MarketId).collect(), 0.05, halting_steps);
     Scene::new((0..n_markets).map(|number| market(number, 1.0, 300.0)).collect()).event(rule)
 }
 

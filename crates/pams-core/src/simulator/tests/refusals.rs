@@ -72,7 +72,8 @@ fn a_cancel_of_somebody_elses_order_is_refused() {
         error.to_string(),
         "market M0: order 0 can't be canceled: it belongs to another agent"
     );
-    let ErrorKind::Instruction(InstructionError::NotOwner { order_id, owner }) = error.kind() else {
+    let ErrorKind::Instruction(InstructionError::NotOwner { order_id, owner }) = error.kind()
+    else {
         panic!("{error:?}")
     };
     assert_eq!((*order_id, *owner), (OrderId(0), AgentId(1)));
@@ -98,10 +99,7 @@ fn a_cancel_of_a_forgotten_order_says_why() {
 #[test]
 fn orders_for_nothing_or_no_time_are_refused() {
     let mut scene = two_markets();
-    assert_eq!(
-        scene.refusal("B 300x0"),
-        "market M0: the volume of an order must be at least 1"
-    );
+    assert_eq!(scene.refusal("B 300x0"), "market M0: the volume of an order must be at least 1");
     assert_eq!(
         scene.refusal("BM x1 ttl0"),
         "market M0: the time to live of an order must be at least 1 step"

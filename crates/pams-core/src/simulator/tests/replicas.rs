@@ -62,7 +62,11 @@ impl Event for Meddler {
         Self::meddle(context, MarketId(1));
         Ok(())
     }
-    fn after_session(&mut self, context: &mut EventContext<'_>, _: crate::SessionId) -> EventResult {
+    fn after_session(
+        &mut self,
+        context: &mut EventContext<'_>,
+        _: crate::SessionId,
+    ) -> EventResult {
         Self::meddle(context, MarketId(2));
         Ok(())
     }
@@ -99,8 +103,7 @@ fn scene(history_window: Option<u64>) -> Scene {
         ..market(number, 0.1, 300.0)
     };
     let mut index = market(2, 1.0, 300.0);
-    index.components =
-        [0, 1].map(|id| Component { market: MarketId(id), shares: 3 }).into();
+    index.components = [0, 1].map(|id| Component { market: MarketId(id), shares: 3 }).into();
     index.fields.insert("text".into(), FieldValue::Text("from the start".into()));
     Scene::with_window(vec![spot(0), spot(1), index], history_window)
         .event(TradingHaltRule::new(vec![MarketId(0), MarketId(2)], 0.01, 2))
@@ -108,9 +111,13 @@ fn scene(history_window: Option<u64>) -> Scene {
         .event(Meddler)
 }
 
+fn below(generator: &mut Generator, bound: u32) -> u32 {
+    u32::try_from(generator.below(bound.into())).unwrap()
+}
+
 /// A random instruction; some cancels are refused, which is fine.
 fn random_instruction(generator: &mut Generator) -> Instruction {
-    let market = MarketId(generator.below(3) as u32);
+    let market = MarketId(below(generator, 3));
     let side = if generator.below(2) == 0 { Side::Buy } else { Side::Sell };
     let volume = generator.below(4) + 1;
     let order = match generator.below(8) {
@@ -163,7 +170,7 @@ fn drive(history_window: Option<u64>, seed: u64) {
     let (mut refused, mut fills) = (0, 0);
     for step in 0..200 {
         for _ in 0..generator.below(8) {
-            let agent = AgentId(generator.below(N_AGENTS.into()) as u32);
+            let agent = AgentId(below(&mut generator, N_AGENTS));
             let instruction = random_instruction(&mut generator);
             refused += usize::from(scene.try_submit(agent, instruction).is_err());
         }
@@ -204,14 +211,16 @@ fn a_late_copy_catches_up_from_a_snapshot() {
     let mut late = None;
     for step in 0..120 {
         for _ in 0..5 {
-            let agent = AgentId(generator.below(N_AGENTS.into()) as u32);
+            let agent = AgentId(below(&mut generator, N_AGENTS));
             // A refused cancel changes nothing.
             let _ = scene.try_submit(agent, random_instruction(&mut generator));
         }
         scene.next_step();
         let delta = scene.simulator.take_delta();
         match &mut late {
-            None if step == 60 => late = Some(through_the_wire(&scene.simulator.markets().to_vec())),
+            None if step == 60 => {
+                late = Some(through_the_wire(&scene.simulator.markets().to_vec()))
+            }
             None => {}
             Some(late) => {
                 delta.apply(late);

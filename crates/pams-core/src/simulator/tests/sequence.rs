@@ -1,7 +1,5 @@
 //! The order of records, events and callbacks.
 
-use std::sync::{Arc, Mutex};
-
 use crate::account::Account;
 use crate::event::{Event, EventContext, EventResult, Hook, HookPoint};
 use crate::ids::{AgentId, MarketId, SessionId};
@@ -240,26 +238,21 @@ fn an_event_that_fails_is_named() {
 }
 
 /// Changes orders as a test says.
-struct Changing(Arc<Mutex<dyn FnMut(&mut IncomingOrder) + Send>>);
-
-impl std::fmt::Debug for Changing {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Changing")
-    }
-}
+#[derive(Debug)]
+struct Changing(fn(&mut IncomingOrder));
 
 impl Event for Changing {
     fn hooks(&self) -> Vec<Hook> {
         vec![Hook::always(HookPoint::BeforeOrder)]
     }
     fn before_order(&mut self, _: &mut EventContext<'_>, order: &mut IncomingOrder) -> EventResult {
-        (self.0.lock().unwrap())(order);
+        (self.0)(order);
         Ok(())
     }
 }
 
-fn changing(change: impl FnMut(&mut IncomingOrder) + Send + 'static) -> Scene {
-    two_markets().event(Changing(Arc::new(Mutex::new(change)))).started(Switch::On)
+fn changing(change: fn(&mut IncomingOrder)) -> Scene {
+    two_markets().event(Changing(change)).started(Switch::On)
 }
 
 #[test]
@@ -289,17 +282,11 @@ fn an_event_can_not_send_an_order_where_its_agent_may_not_trade() {
     scene.simulator.add_account(Account::new(0.0, [MarketId(0)].into()));
     assert_eq!(scene.refusal("B 300x1 by3"), "market M1: it is not one of the agent's markets");
     let mut scene = changing(|order| order.request.market = MarketId(9));
-    assert_eq!(
-        scene.refusal("B 300x1"),
-        "market number 9: it is not one of the agent's markets"
-    );
+    assert_eq!(scene.refusal("B 300x1"), "market number 9: it is not one of the agent's markets");
 }
 
 #[test]
 fn an_event_can_not_make_an_order_for_nothing() {
     let mut scene = changing(|order| order.request.volume = Volume::ZERO);
-    assert_eq!(
-        scene.refusal("B 300x1"),
-        "market M0: the volume of an order must be at least 1"
-    );
+    assert_eq!(scene.refusal("B 300x1"), "market M0: the volume of an order must be at least 1");
 }
