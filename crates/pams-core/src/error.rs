@@ -107,4 +107,3 @@ impl From<FundamentalError> for Error {
         Self::new(error, "")
     }
 }
-

@@ -86,7 +86,12 @@ impl Simulator {
 
     /// Adds an event; its hooks come after those of all events added before. `name` appears in
     /// errors, `generator` is the event's own.
-    pub fn add_event(&mut self, name: impl Into<String>, event: Box<dyn Event>, generator: Generator) {
+    pub fn add_event(
+        &mut self,
+        name: impl Into<String>,
+        event: Box<dyn Event>,
+        generator: Generator,
+    ) {
         self.events.add(name.into(), event, generator);
     }
 
@@ -179,7 +184,9 @@ impl Simulator {
         if self.events.has(HookPoint::BeforeStep) {
             for index in 0..self.world.markets.len() {
                 let market = MarketId::from_index(index);
-                self.call(HookPoint::BeforeStep, |event, context| event.before_step(context, market))?;
+                self.call(HookPoint::BeforeStep, |event, context| {
+                    event.before_step(context, market)
+                })?;
             }
         }
         Ok(())
@@ -342,7 +349,9 @@ impl Simulator {
         sink.record(Record::Cancel(record));
         traders.canceled(agent, &record);
         if self.events.has(HookPoint::AfterCancel) {
-            self.call(HookPoint::AfterCancel, |event, context| event.after_cancel(context, &record))?;
+            self.call(HookPoint::AfterCancel, |event, context| {
+                event.after_cancel(context, &record)
+            })?;
         }
         Ok(())
     }
@@ -442,7 +451,10 @@ impl Simulator {
     fn call(
         &mut self,
         point: HookPoint,
-        call: impl FnMut(&mut dyn Event, &mut crate::event::EventContext<'_>) -> crate::event::EventResult,
+        call: impl FnMut(
+            &mut dyn Event,
+            &mut crate::event::EventContext<'_>,
+        ) -> crate::event::EventResult,
     ) -> Result<(), Error> {
         self.events.call(point, &mut self.world, call)
     }

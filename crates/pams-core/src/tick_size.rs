@@ -79,7 +79,6 @@ fn tick(n_ticks: f64) -> Tick {
     Tick(if n_ticks < 0.0 { -level } else { level })
 }
 
-
 impl TickSize {
     /// A tick size in price units.
     ///
@@ -87,7 +86,11 @@ impl TickSize {
     ///
     /// [`PriceError::TickSize`] unless the size is finite and positive.
     pub fn new(size: f64) -> Result<Self, PriceError> {
-        if size.is_finite() && size > 0.0 { Ok(Self(size)) } else { Err(PriceError::TickSize(size)) }
+        if size.is_finite() && size > 0.0 {
+            Ok(Self(size))
+        } else {
+            Err(PriceError::TickSize(size))
+        }
     }
 
     /// The size in price units.
@@ -197,7 +200,8 @@ mod tests {
             let tick = tick_size.place(price, Side::Buy).unwrap().tick;
             assert!(tick > previous, "{price}");
             previous = tick;
-            assert_eq!(tick_size.price(tick), 0.01 * (price / 0.01).round_ties_even(), "{price}");
+            let expected = 0.01 * (price / 0.01).round_ties_even();
+            assert_eq!(tick_size.price(tick).to_bits(), expected.to_bits(), "{price}");
             let mirrored = tick_size.place(-price, Side::Buy).unwrap().tick;
             assert_eq!(mirrored, Tick(-tick.0), "{price}");
         }
@@ -210,7 +214,10 @@ mod tests {
             assert!(matches!(tick_size.place(price, Side::Buy), Err(PriceError::NotFinite(_))));
         }
         for price in [1e305, -1e305] {
-            assert!(matches!(tick_size.place(price, Side::Sell), Err(PriceError::OutOfRange { .. })));
+            assert!(matches!(
+                tick_size.place(price, Side::Sell),
+                Err(PriceError::OutOfRange { .. })
+            ));
         }
         for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(TickSize::new(size), Err(PriceError::TickSize(_))));

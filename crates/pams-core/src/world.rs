@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::delta::{Change, DeltaLog};
 use crate::error::{Error, InstructionError};
-use crate::fundamentals::{Fundamentals, FundamentalSpec};
+use crate::fundamentals::{FundamentalSpec, Fundamentals};
 use crate::ids::{AgentId, MarketId};
 use crate::market::{FieldValue, MarketSpec, MarketView};
 use crate::quantity::Step;

@@ -97,9 +97,9 @@ impl RecordHasher {
             Record::Expiration(order) => self.order(3, order),
             Record::Execution(execution) => self.execution(execution),
             Record::Step(step) => self.step(step),
-            Record::SessionBegin(session) => self.push(
-                Entry::new(6).u32(session.session.0).i64(session.time.0),
-            ),
+            Record::SessionBegin(session) => {
+                self.push(Entry::new(6).u32(session.session.0).i64(session.time.0))
+            }
             Record::SessionEnd(session) => {
                 self.push(Entry::new(7).u32(session.session.0).i64(session.time.0));
             }
@@ -114,8 +114,8 @@ impl RecordHasher {
     ///
     /// Never: an account has no more markets than there are market ids.
     pub fn account(&mut self, agent: AgentId, account: &Account) {
-        let n_markets = u32::try_from(account.markets().len())
-            .expect("invariant: market ids are 32 bits");
+        let n_markets =
+            u32::try_from(account.markets().len()).expect("invariant: market ids are 32 bits");
         self.push(Entry::new(10).u32(agent.0).f64(account.cash()).u32(n_markets));
         for (market, units) in account.holdings() {
             self.pending.extend_from_slice(&market.0.to_le_bytes());

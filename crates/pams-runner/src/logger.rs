@@ -26,7 +26,12 @@ pub trait Logger: Send {
     /// # Errors
     ///
     /// When it can't be written.
-    fn account(&mut self, _agent: AgentId, _account: &Account, _names: &NameTable) -> io::Result<()> {
+    fn account(
+        &mut self,
+        _agent: AgentId,
+        _account: &Account,
+        _names: &NameTable,
+    ) -> io::Result<()> {
         Ok(())
     }
 

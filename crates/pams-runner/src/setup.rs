@@ -42,8 +42,7 @@ struct Seeds {
 impl Seeds {
     fn draw(generator: &mut Generator, settings: &Settings) -> Self {
         let simulator = generator.child();
-        let mut children =
-            |count: usize| (0..count).map(|_| generator.child()).collect::<Vec<_>>();
+        let mut children = |count: usize| (0..count).map(|_| generator.child()).collect::<Vec<_>>();
         Self {
             simulator,
             markets: children(settings.market_count()),
@@ -127,19 +126,14 @@ fn market(group: &MarketGroup, name: String, earlier: &[MarketSpec]) -> Result<M
 }
 
 fn correlation(correlation: &pams_config::Correlation) -> Correlation {
-    Correlation {
-        first: correlation.first,
-        second: correlation.second,
-        value: correlation.value,
-    }
+    Correlation { first: correlation.first, second: correlation.second, value: correlation.value }
 }
 
 fn describe_correlations(settings: &Settings) -> String {
     let name = |id: MarketId| {
         let group = settings.markets.iter().rfind(|group| group.first_id <= id);
-        group.map_or_else(String::new, |group| {
-            group.names.name(id.index() - group.first_id.index())
-        })
+        group
+            .map_or_else(String::new, |group| group.names.name(id.index() - group.first_id.index()))
     };
     let pairs: Vec<String> = settings
         .correlations

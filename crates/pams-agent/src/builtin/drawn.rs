@@ -31,6 +31,9 @@ pub(super) fn time_to_live(
     let steps = whole_number(key, value, generator)?;
     match u64::try_from(steps) {
         Ok(steps @ 1..) => Ok(steps),
-        _ => Err(format!("{key}: an order must live for at least 1 step, and {steps} was drawn").into()),
+        _ => {
+            Err(format!("{key}: an order must live for at least 1 step, and {steps} was drawn")
+                .into())
+        }
     }
 }

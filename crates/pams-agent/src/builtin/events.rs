@@ -37,7 +37,10 @@ fn check_shock(settings: &PriceShockSettings, block: &mut Block<'_>) {
 impl EventClass for FundamentalPriceShock {
     type Settings = PriceShockSettings;
 
-    fn create(settings: &PriceShockSettings, setup: &mut EventSetup<'_>) -> Result<Self, EventError> {
+    fn create(
+        settings: &PriceShockSettings,
+        setup: &mut EventSetup<'_>,
+    ) -> Result<Self, EventError> {
         let first = setup.session_start().saturating_add(settings.trigger_time);
         let end = first.saturating_add(u64::try_from(settings.shock_time_length).unwrap_or(0));
         Ok(Self::new(settings.target.0, first..end, settings.price_change_rate))

@@ -55,7 +55,8 @@ fn check_weights(settings: &FcnSettings, block: &mut Block<'_>) {
     ];
     for (key, weight) in weights {
         if let Some(highest) = always_negative(weight) {
-            block.problem(key, format!("a weight can't be negative: this one is at most {highest}"));
+            block
+                .problem(key, format!("a weight can't be negative: this one is at most {highest}"));
         }
     }
     if weights.iter().all(|(_, weight)| *weight == RandomValue::Constant(0.0)) {
@@ -65,7 +66,10 @@ fn check_weights(settings: &FcnSettings, block: &mut Block<'_>) {
         && let RandomValue::Constant(margin) = settings.order_margin
         && !(0.0..=1.0).contains(&margin)
     {
-        block.problem("orderMargin", format!("a fixed margin is a fraction from 0 to 1, not {margin}"));
+        block.problem(
+            "orderMargin",
+            format!("a fixed margin is a fraction from 0 to 1, not {margin}"),
+        );
     }
 }
 
@@ -108,7 +112,10 @@ pub struct FcnAgent {
 
 impl FcnAgent {
     /// Draws an agent's parameters.
-    pub(super) fn draw(settings: &FcnSettings, generator: &mut Generator) -> Result<Self, AgentError> {
+    pub(super) fn draw(
+        settings: &FcnSettings,
+        generator: &mut Generator,
+    ) -> Result<Self, AgentError> {
         let weight = |key: &str, value: &RandomValue, generator: &mut Generator| {
             let drawn = value.draw(generator);
             if drawn < 0.0 {
@@ -116,7 +123,8 @@ impl FcnAgent {
             }
             Ok(drawn)
         };
-        let fundamental_weight = weight("fundamentalWeight", &settings.fundamental_weight, generator)?;
+        let fundamental_weight =
+            weight("fundamentalWeight", &settings.fundamental_weight, generator)?;
         let chart_weight = weight("chartWeight", &settings.chart_weight, generator)?;
         let noise_weight = weight("noiseWeight", &settings.noise_weight, generator)?;
         let noise_scale = settings.noise_scale.draw(generator);
@@ -205,7 +213,10 @@ impl FcnAgent {
             if ratio > 0.0 && ratio.is_finite() {
                 Ok(arithmetic.ln(ratio))
             } else {
-                Err(format!("{what} in market {} is {ratio}: there is no log return", market.name()))
+                Err(format!(
+                    "{what} in market {} is {ratio}: there is no log return",
+                    market.name()
+                ))
             }
         };
         let fundamental = self.reversion_rate

@@ -39,9 +39,7 @@ impl Agent for TestAgent {
             } else {
                 continue;
             };
-            turn.submit(
-                OrderRequest::limit(market, side, price, volume).with_time_to_live(steps),
-            );
+            turn.submit(OrderRequest::limit(market, side, price, volume).with_time_to_live(steps));
         }
         Ok(())
     }

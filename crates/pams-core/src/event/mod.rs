@@ -4,11 +4,11 @@
 //! point the hooks without a time run before those with one, each in the order in which they were
 //! registered. What no event asked for costs one comparison.
 
-mod price_shock;
 mod mistake_shock;
 mod price_limit;
-mod trading_halt;
+mod price_shock;
 mod schedule;
+mod trading_halt;
 
 use std::fmt;
 use std::ops::Range;
@@ -97,7 +97,11 @@ pub trait Event: Send + fmt::Debug {
     /// # Errors
     ///
     /// As the event decides.
-    fn before_session(&mut self, _context: &mut EventContext<'_>, _session: SessionId) -> EventResult {
+    fn before_session(
+        &mut self,
+        _context: &mut EventContext<'_>,
+        _session: SessionId,
+    ) -> EventResult {
         Ok(())
     }
 
@@ -106,7 +110,11 @@ pub trait Event: Send + fmt::Debug {
     /// # Errors
     ///
     /// As the event decides.
-    fn after_session(&mut self, _context: &mut EventContext<'_>, _session: SessionId) -> EventResult {
+    fn after_session(
+        &mut self,
+        _context: &mut EventContext<'_>,
+        _session: SessionId,
+    ) -> EventResult {
         Ok(())
     }
 
@@ -146,7 +154,11 @@ pub trait Event: Send + fmt::Debug {
     /// # Errors
     ///
     /// As the event decides.
-    fn after_order(&mut self, _context: &mut EventContext<'_>, _order: &OrderRecord) -> EventResult {
+    fn after_order(
+        &mut self,
+        _context: &mut EventContext<'_>,
+        _order: &OrderRecord,
+    ) -> EventResult {
         Ok(())
     }
 
@@ -169,7 +181,11 @@ pub trait Event: Send + fmt::Debug {
     /// # Errors
     ///
     /// As the event decides.
-    fn after_cancel(&mut self, _context: &mut EventContext<'_>, _cancel: &OrderRecord) -> EventResult {
+    fn after_cancel(
+        &mut self,
+        _context: &mut EventContext<'_>,
+        _cancel: &OrderRecord,
+    ) -> EventResult {
         Ok(())
     }
 

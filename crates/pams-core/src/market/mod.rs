@@ -225,7 +225,11 @@ impl MarketView {
 impl MarketView {
     /// Moves the clock by one step: expirations, the new fundamental, the carried prices.
     /// `fundamental` is the fundamental price of the new step, in price units.
-    pub(crate) fn move_clock(&mut self, fundamental: f64, expired: impl FnMut(OrderId, &BookOrder)) {
+    pub(crate) fn move_clock(
+        &mut self,
+        fundamental: f64,
+        expired: impl FnMut(OrderId, &BookOrder),
+    ) {
         self.time = self.time.next();
         self.book.expire(self.time, expired);
         let values = match self.steps.last() {

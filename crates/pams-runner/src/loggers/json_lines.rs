@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use pams_core::{Account, AgentId, ExecutionRecord, OrderRecord, Record, SessionRecord, StepRecord};
+use pams_core::{
+    Account, AgentId, ExecutionRecord, OrderRecord, Record, SessionRecord, StepRecord,
+};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 

@@ -58,7 +58,12 @@ impl Logger for MemorySaver {
         Ok(())
     }
 
-    fn account(&mut self, _agent: AgentId, account: &Account, _names: &NameTable) -> io::Result<()> {
+    fn account(
+        &mut self,
+        _agent: AgentId,
+        account: &Account,
+        _names: &NameTable,
+    ) -> io::Result<()> {
         self.accounts.push(account.clone());
         Ok(())
     }
