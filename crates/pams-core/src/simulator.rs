@@ -6,7 +6,7 @@ use crate::account::Account;
 use crate::book::NewOrder;
 use crate::delta::{Change, StepDelta};
 use crate::error::{Error, InstructionError};
-use crate::event::{Event, HookPoint, Schedule};
+use crate::event::{Event, EventContext, EventResult, HookPoint, Schedule};
 use crate::fundamentals::Correlation;
 use crate::ids::{AgentId, MarketId, OrderId, SessionId};
 use crate::market::{Fill, MarketSpec, MarketView};
@@ -451,10 +451,7 @@ impl Simulator {
     fn call(
         &mut self,
         point: HookPoint,
-        call: impl FnMut(
-            &mut dyn Event,
-            &mut crate::event::EventContext<'_>,
-        ) -> crate::event::EventResult,
+        call: impl FnMut(&mut dyn Event, &mut EventContext<'_>) -> EventResult,
     ) -> Result<(), Error> {
         self.events.call(point, &mut self.world, call)
     }
