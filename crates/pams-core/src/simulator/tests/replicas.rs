@@ -219,7 +219,7 @@ fn a_late_copy_catches_up_from_a_snapshot() {
         let delta = scene.simulator.take_delta();
         match &mut late {
             None if step == 60 => {
-                late = Some(through_the_wire(&scene.simulator.markets().to_vec()))
+                late = Some(through_the_wire(&scene.simulator.markets().to_vec()));
             }
             None => {}
             Some(late) => {
