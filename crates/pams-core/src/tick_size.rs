@@ -200,7 +200,8 @@ mod tests {
             let tick = tick_size.place(price, Side::Buy).unwrap().tick;
             assert!(tick > previous, "{price}");
             previous = tick;
-            assert_eq!(tick_size.price(tick), 0.01 * (price / 0.01).round_ties_even(), "{price}");
+            let expected = 0.01 * (price / 0.01).round_ties_even();
+            assert_eq!(tick_size.price(tick).to_bits(), expected.to_bits(), "{price}");
             let mirrored = tick_size.place(-price, Side::Buy).unwrap().tick;
             assert_eq!(mirrored, Tick(-tick.0), "{price}");
         }
