@@ -98,7 +98,7 @@ impl RecordHasher {
             Record::Execution(execution) => self.execution(execution),
             Record::Step(step) => self.step(step),
             Record::SessionBegin(session) => {
-                self.push(Entry::new(6).u32(session.session.0).i64(session.time.0))
+                self.push(Entry::new(6).u32(session.session.0).i64(session.time.0));
             }
             Record::SessionEnd(session) => {
                 self.push(Entry::new(7).u32(session.session.0).i64(session.time.0));
