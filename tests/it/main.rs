@@ -1,3 +1,4 @@
 //! Tests that cross crates.
+mod command_line;
 mod docs;
 mod equality;

@@ -28,7 +28,7 @@ config_block! {
 /// The classes of markets, agents and events by name.
 ///
 /// A name that is registered again stands for the later class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Registry {
     markets: IndexMap<String, MarketEntry>,
     agents: IndexMap<String, AgentEntry>,

@@ -36,6 +36,10 @@ impl<'l> Recorder<'l> {
         Self { counts: Counts::default(), names, hasher, loggers, failure: None }
     }
 
+    pub(crate) fn add(&mut self, logger: Box<dyn Logger + 'l>) {
+        self.loggers.push(logger);
+    }
+
     /// The first failure of a logger, if there was one.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         match self.failure.take() {

@@ -8,6 +8,7 @@ use pams_core::{AgentId, Error as CoreError, SessionId, SessionSpec};
 use crate::builder::RunnerBuilder;
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
+use crate::logger::Logger;
 use crate::population::Submissions;
 use crate::recorder::Recorder;
 use crate::report::{MarketReport, RunReport};
@@ -54,6 +55,14 @@ impl<'l> SequentialRunner<'l> {
             submissions: Submissions::default(),
             urgent: Submissions::default(),
         }
+    }
+
+    /// Adds a logger to a runner that is ready, for outputs that should only be opened when the config
+    /// is known to be good.
+    #[must_use]
+    pub fn logger(mut self, logger: impl Logger + 'l) -> Self {
+        self.recorder.add(Box::new(logger));
+        self
     }
 
     /// Runs all sessions.
