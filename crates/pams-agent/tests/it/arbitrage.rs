@@ -86,7 +86,8 @@ fn unequal_shares_are_an_error_gap_or_not_while_all_run() {
     let error = floor.try_ask(&agent(1.0), &mut python(0)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "arbitrage needs components with equal outstandingShares, and those of the index M2 differ"
+        "arbitrage needs components with equal outstandingShares, and those of the index M2 differ: \
+         give them the same"
     );
     floor.next_session(Switch::Off);
     assert_eq!(ask(&floor, 1.0), [""; 0], "nothing runs, so nobody looks at the shares");
