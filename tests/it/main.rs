@@ -1,4 +1,5 @@
 //! Tests that cross crates.
+mod command_line;
 mod docs;
 mod equality;
 mod identity;

@@ -1,8 +1,8 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pams_core::random::GeneratorKind;
 
 /// Run artificial-market simulations from PAMS config files.
@@ -15,12 +15,22 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  pams run config.json                          run once, with a seed that is printed
+  pams run config.json
+      Run once, with a seed that is drawn and printed
   pams run config.json --seed 42 --log run.jsonl
-                                                keep every order, execution and price
-  pams run config.json --seed 42 --prng mt19937 the numbers that PAMS 0.3.0 gives
-  pams check config.json                        list every mistake without running
-  pams schema > pams.schema.json                for completion and checks in an editor";
+      Keep every order, execution and price
+  pams run config.json --seed 42 --prng mt19937
+      Get the numbers that PAMS 0.3.0 gives for this seed
+  pams check config.json
+      List every mistake without running
+  pams schema > pams.schema.json
+      For completion and checks in an editor
+
+Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted";
+
+const OUTPUT: &str = "Standard output carries one thing: the steps, the log, or else the summary. \
+    Where it carries steps or log, the summary goes to standard error, as warnings, errors and the \
+    progress bar do.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -33,12 +43,13 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = OUTPUT)]
 pub(crate) struct RunArguments {
     /// The config, a JSON file; `-` reads it from standard input
     pub(crate) config: PathBuf,
 
     /// The seed from which all random numbers come; drawn and printed when it is not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
     /// The random generator: `xoshiro256++` is fast and gives the same run on every machine,
@@ -50,11 +61,21 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub(crate) runner: RunnerKind,
 
-    /// Write every record to this file, one JSON object a line
+    /// How many threads or processes ask agents at the same time; by default what the config's
+    /// `numParallel` says, else one less than there are CPUs
+    #[arg(long, value_name = "N")]
+    pub(crate) num_parallel: Option<NonZeroUsize>,
+
+    /// How worker processes are started; by default what the config's `startMethod` says, else
+    /// `spawn`
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) start_method: Option<StartMethod>,
+
+    /// Write every record to this file, one JSON object a line; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 
-    /// Print the prices of each step as PAMS does
+    /// Print the prices of each step to standard output as PAMS does
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) print: Option<Print>,
 
@@ -75,8 +96,9 @@ pub(crate) struct RunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The config, a JSON file; `-` reads it from standard input
-    pub(crate) config: PathBuf,
+    /// The configs, JSON files; `-` reads one from standard input
+    #[arg(value_name = "CONFIG", required = true)]
+    pub(crate) configs: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -94,11 +116,12 @@ pub(crate) struct Reading {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Talking {
-    /// No progress bar, no warnings, no text summary
+    /// Tell nothing but errors: no progress bar, no warnings, no summary unless `--summary` asks for
+    /// one. The seed is told if it was drawn and no summary has it
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Tell more about what happens
+    /// Tell also what is only good to know, such as prices that were moved to the grid
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -108,6 +131,41 @@ pub(crate) enum RunnerKind {
     /// One agent after the other, on one thread
     #[default]
     Sequential,
+    /// Agents of a step at the same time, on threads of this process
+    Threads,
+    /// Agents of a step at the same time, in worker processes
+    Processes,
+}
+
+impl RunnerKind {
+    /// The name on the command line and in the summary.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Threads => "threads",
+            Self::Processes => "processes",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StartMethod {
+    /// A fresh copy of the program
+    Spawn,
+    /// A server process without threads forks the workers
+    Forkserver,
+    /// The workers are forked before any thread starts
+    Fork,
+}
+
+impl From<StartMethod> for pams_config::StartMethod {
+    fn from(method: StartMethod) -> Self {
+        match method {
+            StartMethod::Spawn => Self::Spawn,
+            StartMethod::Forkserver => Self::ForkServer,
+            StartMethod::Fork => Self::Fork,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -132,13 +190,40 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
+/// Reads a seed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
 impl Arguments {
+    /// Refuses what each argument alone can't see.
+    pub(crate) fn checked(self) -> Result<Self, clap::Error> {
+        match &self.command {
+            Command::Run(run) if run.print.is_some() && run.logs_to_standard_output() => {
+                let message = "`--log -` and `--print` both need standard output: log to a file";
+                Err(Self::command().error(clap::error::ErrorKind::ArgumentConflict, message))
+            }
+            _ => Ok(self),
+        }
+    }
+
     pub(crate) fn verbosity(&self) -> Verbosity {
         match &self.command {
             Command::Run(arguments) => arguments.talking.verbosity(),
             Command::Check(arguments) => arguments.talking.verbosity(),
             Command::Schema => Verbosity::Normal,
         }
+    }
+}
+
+impl RunArguments {
+    /// Whether standard output carries steps or records, so that nothing else may go there.
+    pub(crate) fn fills_standard_output(&self) -> bool {
+        self.print.is_some() || self.logs_to_standard_output()
+    }
+
+    fn logs_to_standard_output(&self) -> bool {
+        self.log.as_deref() == Some(Path::new("-"))
     }
 }
 

@@ -40,14 +40,14 @@ use clap::Parser;
 use pams_agent::Registry;
 
 use arguments::{Arguments, Command};
-use output::Failure;
+use output::Output;
 
 /// Runs the `pams` command of this process's arguments with the classes of `registry`.
 ///
 /// It has to be the first call of `main`: with worker processes, a worker runs `main` up to here.
 pub fn main(registry: Registry) -> ExitCode {
     pams_runner::init(&registry);
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse().and_then(Arguments::checked) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors and go to standard output.
@@ -56,11 +56,14 @@ pub fn main(registry: Registry) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    output::show_warnings(arguments.verbosity());
+    let output = Output::new(arguments.verbosity());
     let outcome = match arguments.command {
-        Command::Run(arguments) => run::run(arguments, registry),
-        Command::Check(arguments) => check::check(&arguments, registry),
+        Command::Run(arguments) => run::run(&arguments, registry, &output),
+        Command::Check(arguments) => return check::check(&arguments, &registry, &output),
         Command::Schema => schema::schema(&registry),
     };
-    outcome.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(&output),
+    }
 }

@@ -1,14 +1,15 @@
 //! The progress bar.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{
+    HumanFloatCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use pams_runner::RunControl;
-
-use crate::arguments::Verbosity;
 
 /// Shows on a terminal how far a run is, until it is dropped. It only reads a counter, so it costs
 /// the run nothing.
@@ -17,27 +18,51 @@ pub(crate) struct Progress {
     thread: Option<JoinHandle<()>>,
 }
 
+/// How often the bar is drawn.
+const PERIOD: Duration = Duration::from_millis(100);
+
 impl Progress {
-    /// Begins to show a run. Nothing is shown when standard error is no terminal.
-    pub(crate) fn show(control: Arc<RunControl>, verbosity: Verbosity) -> Self {
-        let bar = ProgressBar::no_length();
-        if verbosity == Verbosity::Quiet || bar.is_hidden() {
-            return Self { ended: None, thread: None };
+    /// Shows nothing.
+    pub(crate) fn hidden() -> Self {
+        Self { ended: None, thread: None }
+    }
+
+    /// Begins to show a run below the lines of standard error. Nothing is shown when that is no
+    /// terminal.
+    pub(crate) fn show(control: Arc<RunControl>, bars: &MultiProgress) -> Self {
+        if bars.is_hidden() {
+            return Self::hidden();
         }
-        bar.set_style(
-            ProgressStyle::with_template("{bar:40} {pos}/{len} steps, {per_sec}, {eta} left")
-                .expect("invariant: the template is well-formed"),
-        );
+        let bars = bars.clone();
         let (ended, wait) = channel();
         let thread = thread::spawn(move || {
-            while wait.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+            // A run that is over at once does not flash up.
+            let mut bar = None;
+            while wait.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                let bar = bar.get_or_insert_with(|| bars.add(new_bar()));
                 bar.set_length(control.steps_in_all());
                 bar.set_position(control.steps_done());
+                bar.tick();
             }
-            bar.finish_and_clear();
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+                bars.remove(&bar);
+            }
         });
         Self { ended: Some(ended), thread: Some(thread) }
     }
+}
+
+fn new_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{wide_bar} {percent:>3}% {human_pos}/{human_len} steps, {rate}/s, {eta} left",
+    );
+    let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        // A bar that can't be drawn is no reason to fail.
+        let _ = write!(text, "{}", HumanFloatCount(state.per_sec().round()));
+    };
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+        .with_style(style.expect("invariant: the template is well-formed").with_key("rate", rate))
 }
 
 impl Drop for Progress {

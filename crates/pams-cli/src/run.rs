@@ -1,69 +1,150 @@
 //! `pams run`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use pams_agent::Registry;
 use pams_config::Strictness;
-use pams_runner::{JsonLines, RunControl, RunnerBuilder, SequentialRunner, StepPrint};
+use pams_runner::{
+    JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, RunControl, Runner,
+    RunnerBuilder, SequentialRunner, StepPrint,
+};
 
-use crate::arguments::{Print, Reading, RunArguments, RunnerKind};
-use crate::output::Failure;
+use crate::arguments::{Print, Reading, RunArguments, RunnerKind, Verbosity};
+use crate::output::{Failure, Named, Output};
 use crate::progress::Progress;
 use crate::summary::{Summary, Timing};
 
 /// How many bytes of a log are written at once.
 const LOG_BUFFER: usize = 1 << 18;
 
-pub(crate) fn run(arguments: RunArguments, registry: Registry) -> Result<(), Failure> {
-    let start = now();
-    let RunnerKind::Sequential = arguments.runner;
-    let verbosity = arguments.talking.verbosity();
+/// How a file stands in an argument that means a standard stream.
+const STREAM: &str = "-";
+
+pub(crate) fn run(
+    arguments: &RunArguments,
+    registry: Registry,
+    output: &Output,
+) -> Result<(), Failure> {
+    let seed = arguments.seed.unwrap_or_else(draw_seed);
     let control = Arc::new(RunControl::default());
-    let mut builder = read_config(&arguments.config, &arguments.reading)
+    run_with(arguments, registry, output, seed, &control).map_err(|failure| {
+        failure.with_advice(|is_log_good| {
+            // A drawn seed would be lost otherwise, and the run with it.
+            let seed = arguments.seed.is_none().then(|| format!("the seed was {seed}"));
+            let log = arguments.log.as_ref().filter(|_| is_log_good && control.steps_in_all() > 0);
+            let log = log.map(|path| format!("{} has all records up to there", show_output(path)));
+            match (seed, log) {
+                (Some(seed), Some(log)) => Some(format!("{log}; {seed}")),
+                (seed, log) => seed.or(log),
+            }
+        })
+    })
+}
+
+fn run_with(
+    arguments: &RunArguments,
+    registry: Registry,
+    output: &Output,
+    seed: u64,
+    control: &Arc<RunControl>,
+) -> Result<(), Failure> {
+    let start = now();
+    let builder = match arguments.runner {
+        RunnerKind::Sequential => SequentialRunner::builder(),
+        RunnerKind::Threads => MultiThreadAgentParallelRunner::builder(),
+        RunnerKind::Processes => MultiProcessAgentParallelRunner::builder(),
+    };
+    let mut builder = read_config(builder, &arguments.config, &arguments.reading)
         .registry(registry)
-        .seed(arguments.seed.unwrap_or_else(draw_seed))
+        .seed(seed)
         .generator(arguments.prng)
-        .control(Arc::clone(&control));
+        .control(Arc::clone(control));
+    if let Some(workers) = arguments.num_parallel {
+        builder = builder.num_parallel(workers);
+    }
+    if let Some(method) = arguments.start_method {
+        builder = builder.start_method(method.into());
+    }
     if arguments.no_hash {
         builder = builder.without_record_hash();
     }
-    if let Some(Print::Steps) = arguments.print {
-        builder = builder.logger(StepPrint::new(BufWriter::new(io::stdout())));
-    }
-    if let Some(path) = &arguments.log {
-        // A config with mistakes must not cost the user an old log.
-        builder.check()?;
-        let file = File::create(path).map_err(|error| Failure::file(show(path), error))?;
-        builder = builder.logger(JsonLines::new(BufWriter::with_capacity(LOG_BUFFER, file)));
-    }
-    let runner = builder.build()?;
+    // A config with mistakes must not cost the user an old log: outputs are opened when it is good.
+    let runner = add_outputs(builder.build()?, arguments)?;
+    let workers = runner.workers();
     let setup = start.elapsed();
-    stop_on_interrupt(Arc::clone(&control));
+    stop_on_interrupt(Arc::clone(control));
+    let verbosity = arguments.talking.verbosity();
     let start = now();
-    let progress = Progress::show(control, verbosity);
+    let progress = if verbosity == Verbosity::Quiet
+        || (arguments.fills_standard_output() && io::stdout().is_terminal())
+    {
+        Progress::hidden()
+    } else {
+        Progress::show(Arc::clone(control), output.bars())
+    };
     let outcome = runner.run();
     let run = start.elapsed();
     drop(progress);
-    let timing = Timing { setup, run };
-    Summary::new(&arguments, &outcome?, timing).print(&arguments, verbosity)
+    let summary = Summary::new(arguments, &outcome?, Timing { setup, run }, workers);
+    if arguments.summary.is_some() || verbosity != Verbosity::Quiet {
+        return summary.print(arguments, output);
+    }
+    if arguments.seed.is_none() {
+        output.tell(format_args!("the seed is {seed}"));
+    }
+    Ok(())
 }
 
-pub(crate) fn read_config<'l>(path: &Path, reading: &Reading) -> RunnerBuilder<'l> {
-    let builder = SequentialRunner::builder().strictness(if reading.lenient {
-        Strictness::Lenient
-    } else {
-        Strictness::Strict
-    });
-    if path == Path::new("-") {
+/// Opens the outputs that were asked for.
+fn add_outputs<'l>(
+    mut runner: Runner<'l>,
+    arguments: &RunArguments,
+) -> Result<Runner<'l>, Failure> {
+    if let Some(Print::Steps) = arguments.print {
+        runner = runner.logger(StepPrint::new(standard_output()));
+    }
+    let Some(path) = &arguments.log else { return Ok(runner) };
+    if path == Path::new(STREAM) {
+        return Ok(runner.logger(JsonLines::new(standard_output())));
+    }
+    if is_same_file(path, &arguments.config) {
+        let name = show(path);
+        return Err(Failure::Told(format!("{name} is the config, and --log would overwrite it")));
+    }
+    let file = File::create(path).map_err(|error| Failure::write(&show(path), &error))?;
+    let file = BufWriter::with_capacity(LOG_BUFFER, Named::new(file, show(path)));
+    Ok(runner.logger(JsonLines::new(file)))
+}
+
+fn standard_output() -> impl Write + Send {
+    BufWriter::new(Named::new(io::stdout(), "standard output"))
+}
+
+fn is_same_file(first: &Path, second: &Path) -> bool {
+    match (fs::canonicalize(first), fs::canonicalize(second)) {
+        (Ok(first), Ok(second)) => first == second,
+        _ => false,
+    }
+}
+
+pub(crate) fn read_config<'l>(
+    builder: RunnerBuilder<'l>,
+    path: &Path,
+    reading: &Reading,
+) -> RunnerBuilder<'l> {
+    let builder =
+        builder.strictness(if reading.lenient { Strictness::Lenient } else { Strictness::Strict });
+    let builder = if path == Path::new(STREAM) {
         builder.config_reader(io::stdin())
     } else {
         builder.config_path(path)
-    }
+    };
+    builder.config_name(show_config(path))
 }
 
 /// A seed that differs from run to run, short enough to be typed again.
@@ -93,6 +174,15 @@ fn now() -> Instant {
     Instant::now()
 }
 
-pub(crate) fn show(path: &Path) -> String {
+/// What the config is called.
+pub(crate) fn show_config(path: &Path) -> String {
+    if path == Path::new(STREAM) { "standard input".to_owned() } else { show(path) }
+}
+
+fn show_output(path: &Path) -> String {
+    if path == Path::new(STREAM) { "standard output".to_owned() } else { show(path) }
+}
+
+fn show(path: &Path) -> String {
     path.display().to_string()
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use pams_runner::{MarketReport, RunReport};
 use serde::Serialize;
 
-use crate::arguments::{RunArguments, SummaryForm, Verbosity};
-use crate::output::{Failure, tell};
+use crate::arguments::{RunArguments, SummaryForm};
+use crate::output::{Failure, Output};
 
 /// How long a run took.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +21,14 @@ pub(crate) struct Timing {
 /// The facts of a run. The names are the keys of the JSON summary.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
+    #[serde(skip)]
+    timing: Timing,
     config: String,
     seed: u64,
     prng: String,
     runner: &'static str,
+    /// Threads or processes beside the main one.
+    workers: usize,
     steps: u64,
     orders: u64,
     executions: u64,
@@ -65,13 +69,20 @@ impl From<&MarketReport> for MarketSummary {
 }
 
 impl Summary {
-    pub(crate) fn new(arguments: &RunArguments, report: &RunReport, timing: Timing) -> Self {
+    pub(crate) fn new(
+        arguments: &RunArguments,
+        report: &RunReport,
+        timing: Timing,
+        workers: usize,
+    ) -> Self {
         let run_seconds = timing.run.as_secs_f64();
         Self {
-            config: crate::run::show(&arguments.config),
+            timing,
+            config: crate::run::show_config(&arguments.config),
             seed: report.seed,
             prng: report.generator.to_string(),
-            runner: "sequential",
+            runner: arguments.runner.name(),
+            workers,
             steps: report.steps,
             orders: report.orders,
             executions: report.executions,
@@ -88,25 +99,20 @@ impl Summary {
     }
 
     /// Prints the summary to standard output, or to standard error where standard output carries
-    /// the steps already.
-    pub(crate) fn print(
-        &self,
-        arguments: &RunArguments,
-        verbosity: Verbosity,
-    ) -> Result<(), Failure> {
+    /// something else.
+    pub(crate) fn print(&self, arguments: &RunArguments, output: &Output) -> Result<(), Failure> {
         let text = match arguments.summary {
             Some(SummaryForm::Json) => {
                 serde_json::to_string(self).expect("invariant: a summary is plain data")
             }
-            None if verbosity == Verbosity::Quiet => return Ok(()),
-            Some(SummaryForm::Text) | None if arguments.print.is_some() => {
-                tell(format_args!("{}", self.text()));
-                return Ok(());
-            }
             Some(SummaryForm::Text) | None => self.text(),
         };
+        if arguments.fills_standard_output() {
+            output.tell(format_args!("{text}"));
+            return Ok(());
+        }
         writeln!(io::stdout().lock(), "{text}")
-            .map_err(|error| Failure::file("standard output", error))
+            .map_err(|error| Failure::write("standard output", &error))
     }
 
     fn text(&self) -> String {
@@ -116,33 +122,28 @@ impl Summary {
     }
 
     fn write_text(&self, text: &mut String) -> fmt::Result {
-        writeln!(text, "{} with seed {} ({}, {})", self.config, self.seed, self.prng, self.runner)?;
-        writeln!(text, "  steps        {}", self.steps)?;
-        writeln!(text, "  orders       {}", self.orders)?;
-        writeln!(text, "  executions   {}", self.executions)?;
-        writeln!(text, "  cancels      {}", self.cancels)?;
-        writeln!(text, "  expirations  {}", self.expirations)?;
-        /// More markets than these would hide the rest of the summary.
-        const SHOWN: usize = 20;
-        for market in self.markets.iter().take(SHOWN) {
-            let MarketSummary { name, market_price, executed_volume, .. } = market;
-            let last = match market.last_executed_price {
-                Some(price) => format!("last executed price {price}"),
-                None => "nothing executed".to_owned(),
-            };
-            writeln!(
-                text,
-                "  market {name}: price {market_price}, {last}, volume {executed_volume}"
-            )?;
+        let Self { config, seed, prng, runner, .. } = self;
+        writeln!(text, "{config} with seed {seed} ({prng}, {runner})")?;
+        let counts = [
+            ("steps", self.steps),
+            ("orders", self.orders),
+            ("executions", self.executions),
+            ("cancels", self.cancels),
+            ("expirations", self.expirations),
+        ]
+        .map(|(name, count)| (name, grouped(count)));
+        let width = counts.iter().map(|(_, count)| count.len()).max().unwrap_or(0);
+        for (name, count) in &counts {
+            writeln!(text, "  {name:<11}  {count:>width$}")?;
         }
-        if self.markets.len() > SHOWN {
-            writeln!(text, "  and {} more markets", self.markets.len() - SHOWN)?;
-        }
-        writeln!(text, "  setup        {:.6} s", self.setup_seconds)?;
+        self.write_markets(text)?;
+        writeln!(text, "  setup        {:.1?}", self.timing.setup)?;
         writeln!(
             text,
-            "  run          {:.6} s, {:.0} steps/s, {:.0} orders/s",
-            self.run_seconds, self.steps_per_second, self.orders_per_second
+            "  run          {:.1?}, {} steps/s, {} orders/s",
+            self.timing.run,
+            grouped_rate(self.steps_per_second),
+            grouped_rate(self.orders_per_second)
         )?;
         if let Some(bytes) = self.peak_memory_bytes {
             writeln!(text, "  peak memory  {:.1} MiB", mebibytes(bytes))?;
@@ -152,6 +153,65 @@ impl Summary {
             None => write!(text, "  records      not hashed"),
         }
     }
+
+    /// One line a market, in columns.
+    fn write_markets(&self, text: &mut String) -> fmt::Result {
+        /// More markets than these would hide the rest of the summary.
+        const SHOWN: usize = 20;
+        let head = ["market", "price", "fundamental", "last trade", "volume"].map(str::to_owned);
+        let rows = self.markets.iter().take(SHOWN).map(|market| {
+            [
+                market.name.clone(),
+                rounded(market.market_price),
+                rounded(market.fundamental_price),
+                market.last_executed_price.map_or_else(|| "none".to_owned(), rounded),
+                grouped(market.executed_volume),
+            ]
+        });
+        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+        let mut widths = [0; 5];
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        text.push('\n');
+        for [name, numbers @ ..] in &rows {
+            write!(text, "  {name:<width$}", width = widths[0])?;
+            for (number, width) in numbers.iter().zip(&widths[1..]) {
+                write!(text, "  {number:>width$}")?;
+            }
+            text.push('\n');
+        }
+        if self.markets.len() > SHOWN {
+            writeln!(text, "  and {} more markets", self.markets.len() - SHOWN)?;
+        }
+        text.push('\n');
+        Ok(())
+    }
+}
+
+/// A count with its thousands apart.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
+fn grouped_rate(rate: f64) -> String {
+    grouped(rate.round() as u64)
+}
+
+/// A price without the digits that are only a float's; the JSON summary and the log have them all.
+fn rounded(price: f64) -> String {
+    format!("{price:.9e}").parse::<f64>().unwrap_or(price).to_string()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]

@@ -69,6 +69,8 @@ impl Parser<'_> {
     fn value(&mut self, first: Peek, path: &Path, depth: usize) -> Result<Node, SyntaxProblem> {
         let place = Place::new(path.clone(), Some(self.jiter.current_index()));
         if depth > DEPTH_LIMIT {
+            // The path would hide what is said.
+            let place = Place::new(Path::default(), place.offset());
             let message = format!("arrays and objects are nested deeper than {DEPTH_LIMIT} levels");
             return Err(SyntaxProblem { place, message, help: None });
         }
@@ -130,6 +132,11 @@ impl Parser<'_> {
         use JsonErrorType as E;
         let found = self.character_at(index);
         let truncated = Some("is the file complete?");
+        let no_json = Some(if self.text[..index.min(self.text.len())].trim_ascii().is_empty() {
+            "a config is one JSON object with the key `simulation`"
+        } else {
+            "JSON has no comments and no single quotes; a note is a key that starts with `MEMO`"
+        });
         match kind {
             E::EofWhileParsingList => ("the text ends inside an array".into(), truncated),
             E::EofWhileParsingObject => ("the text ends inside an object".into(), truncated),
@@ -142,20 +149,32 @@ impl Parser<'_> {
             E::ExpectedObjectCommaOrEnd => {
                 (format!("expected `,` or `}}` after a value, found {found}"), None)
             }
-            E::ExpectedSomeIdent => ("expected `true`, `false`, `null` or a number".into(), None),
-            E::ExpectedSomeValue => (
-                format!("expected a value, found {found}"),
-                Some(
-                    "JSON has no comments and no single quotes; a note is a key that starts with `MEMO`",
-                ),
-            ),
+            E::ExpectedSomeIdent => {
+                let word = self.word_at(index);
+                (format!("expected `true`, `false`, `null` or a number, found `{word}`"), None)
+            }
+            E::ExpectedSomeValue => (format!("expected a value, found {found}"), no_json),
             E::KeyMustBeAString => {
-                (format!("expected a key in double quotes, found {found}"), None)
+                (format!("expected a key in double quotes, found {found}"), no_json)
             }
             E::TrailingComma => ("a comma after the last value".into(), Some("remove the comma")),
-            E::TrailingCharacters => (format!("the object is over, but {found} follows"), None),
+            E::TrailingCharacters => (
+                format!("the object is over, but {found} follows"),
+                Some("a config is one JSON object"),
+            ),
             other => (other.to_string(), None),
         }
+    }
+
+    /// The word around a byte.
+    fn word_at(&self, index: usize) -> String {
+        const LONGEST: usize = 20;
+        let is_end = |byte: &u8| !byte.is_ascii_alphanumeric();
+        let (before, after) = self.text.split_at(index.min(self.text.len()));
+        let start = before.iter().rposition(is_end).map_or(0, |end| end + 1);
+        let end = after.iter().position(is_end).unwrap_or(after.len());
+        let word = &self.text[start..before.len() + end];
+        String::from_utf8_lossy(&word[..word.len().min(LONGEST)]).into_owned()
     }
 
     fn character_at(&self, index: usize) -> String {

@@ -48,8 +48,21 @@ pub enum FundamentalError {
     /// A correlation of a market that has no volatility or takes no part.
     #[error("market {0} has no volatility, so it can't be correlated with another")]
     NoVolatility(MarketId),
+    /// A volatility whose square is no longer a number to compute with.
+    #[error(
+        "the volatility {volatility:?} of market {market} has no square that can be computed with"
+    )]
+    VolatilityOutOfRange {
+        /// The market.
+        market: MarketId,
+        /// Its volatility.
+        volatility: f64,
+    },
     /// There are no random variables with such correlations.
-    #[error("the correlations contradict each other: their matrix is not positive definite")]
+    #[error(
+        "the correlations contradict each other: their matrix is not positive \
+         definite (bring some of them nearer to 0)"
+    )]
     NotPositiveDefinite,
 }
 
@@ -206,7 +219,12 @@ fn covariance(
     let volatility = |row: usize| specs[volatile[row]].volatility;
     let mut matrix = vec![0.0; triangle(volatile.len())];
     for row in 0..volatile.len() {
-        matrix[triangle(row) + row] = volatility(row) * volatility(row);
+        let variance = volatility(row) * volatility(row);
+        if !variance.is_normal() {
+            let FundamentalSpec { market, volatility, .. } = specs[volatile[row]];
+            return Err(FundamentalError::VolatilityOutOfRange { market, volatility });
+        }
+        matrix[triangle(row) + row] = variance;
     }
     for correlation in correlations {
         let row_of = |market: MarketId| {
@@ -267,6 +285,16 @@ mod tests {
     }
 
     #[test]
+    fn a_volatility_without_a_square_is_not_taken_for_a_contradiction() {
+        for volatility in [1e-200, 1e300] {
+            let made =
+                Fundamentals::new(&[spec(0, 0.0, volatility)], &[], GeneratorKind::default(), 1);
+            let market = MarketId(0);
+            assert_eq!(made, Err(FundamentalError::VolatilityOutOfRange { market, volatility }));
+        }
+    }
+
+    #[test]
     fn correlations_that_contradict_each_other_are_an_error() {
         let specs = [spec(0, 0.0, 0.1), spec(1, 0.0, 0.1), spec(2, 0.0, 0.1)];
         let contradiction =
@@ -283,7 +311,9 @@ mod tests {
     fn a_market_without_volatility_keeps_its_price_exactly() {
         let mut fundamentals =
             Fundamentals::new(&[spec(0, 0.0, 0.0)], &[], GeneratorKind::Mt19937, 1).unwrap();
-        assert!(path(&mut fundamentals, 0, 250).iter().all(|&price| price == 300.0));
+        assert!(
+            path(&mut fundamentals, 0, 250).iter().all(|price| price.total_cmp(&300.0).is_eq())
+        );
     }
 
     #[test]
@@ -297,7 +327,7 @@ mod tests {
             for time in 0..=20_000 {
                 fundamentals.advance(Step(time));
                 for market in 0..2 {
-                    let price = fundamentals.price(MarketId(market as u32)).unwrap();
+                    let price = fundamentals.price(MarketId::from_index(market)).unwrap();
                     if time > 0 {
                         returns[market].push((price / previous[market]).ln());
                     }

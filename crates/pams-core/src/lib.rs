@@ -93,6 +93,8 @@ pub mod random;
 mod record;
 mod session;
 mod simulator;
+#[cfg(test)]
+mod testing;
 mod tick_size;
 mod window;
 mod world;

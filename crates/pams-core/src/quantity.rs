@@ -41,10 +41,10 @@ impl Step {
         u64::try_from(self.0).unwrap_or(0)
     }
 
-    /// The next step.
+    /// The next step. The last one that can be counted, which no run reaches, is its own next.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::account::Account;
 use crate::book::NewOrder;
 use crate::delta::{Change, StepDelta};
 use crate::error::{Error, InstructionError};
-use crate::event::{Event, HookPoint, Schedule};
+use crate::event::{Event, EventContext, EventResult, HookPoint, Schedule};
 use crate::fundamentals::Correlation;
 use crate::ids::{AgentId, MarketId, OrderId, SessionId};
 use crate::market::{Fill, MarketSpec, MarketView};
@@ -15,6 +15,7 @@ use crate::quantity::{Step, Volume};
 use crate::random::Generator;
 use crate::record::{ExecutionRecord, OrderRecord, Record, RecordSink, SessionRecord, StepRecord};
 use crate::session::{CurrentSession, Switch};
+use crate::tick_size::PriceError;
 use crate::world::World;
 
 /// What a simulation is made from.
@@ -167,6 +168,7 @@ impl Simulator {
         let session = self.current_session().id;
         self.call(HookPoint::AfterSession, |event, context| event.after_session(context, session))?;
         sink.record(Record::SessionEnd(SessionRecord { session, time: self.world.time }));
+        self.world.session = None;
         Ok(())
     }
 
@@ -243,24 +245,27 @@ impl Simulator {
         sink: &mut (impl RecordSink + ?Sized),
     ) -> Result<(), Error> {
         for instruction in instructions {
-            let market = instruction.market();
-            self.world.check_access(agent, market)?;
-            match *instruction {
+            self.world.check_access(agent, instruction.market())?;
+            let market = match *instruction {
                 Instruction::Order(order) => self.accept_order(agent, order, traders, sink)?,
-                Instruction::Cancel(cancel) => self.accept_cancel(agent, cancel, traders, sink)?,
-            }
+                Instruction::Cancel(cancel) => {
+                    self.accept_cancel(agent, cancel, traders, sink)?;
+                    cancel.market
+                }
+            };
             self.match_orders(market, traders, sink)?;
         }
         Ok(())
     }
 
+    /// Puts an order into the book of its market, which events may have changed, and returns that.
     fn accept_order(
         &mut self,
         agent: AgentId,
         request: OrderRequest,
         traders: &mut impl Traders,
         sink: &mut (impl RecordSink + ?Sized),
-    ) -> Result<(), Error> {
+    ) -> Result<MarketId, Error> {
         check_request(&request).map_err(|error| self.world.refuse(request.market, error))?;
         let mut incoming = IncomingOrder::new(agent, request);
         if self.events.has(HookPoint::BeforeOrder) {
@@ -269,6 +274,9 @@ impl Simulator {
             })?;
         }
         let market = incoming.request.market;
+        if market != request.market {
+            self.world.check_access(agent, market)?;
+        }
         let order = self.place(&incoming).map_err(|error| self.world.refuse(market, error))?;
         let view = &mut self.world.markets[market.index()];
         let order_id = view.place(order);
@@ -288,7 +296,7 @@ impl Simulator {
         if self.events.has(HookPoint::AfterOrder) {
             self.call(HookPoint::AfterOrder, |event, context| event.after_order(context, &record))?;
         }
-        Ok(())
+        Ok(market)
     }
 
     /// The order as its market's book takes it.
@@ -296,6 +304,9 @@ impl Simulator {
         let request = &incoming.request;
         let market = &self.world.markets[request.market.index()];
         let volume = request.volume;
+        if volume.is_zero() {
+            return Err(InstructionError::NoVolume);
+        }
         if volume > Volume::MAX_ORDER
             || market.accepted_volume().0 > i64::MAX.unsigned_abs() / 2 - volume.0
         {
@@ -442,10 +453,7 @@ impl Simulator {
     fn call(
         &mut self,
         point: HookPoint,
-        call: impl FnMut(
-            &mut dyn Event,
-            &mut crate::event::EventContext<'_>,
-        ) -> crate::event::EventResult,
+        call: impl FnMut(&mut dyn Event, &mut EventContext<'_>) -> EventResult,
     ) -> Result<(), Error> {
         self.events.call(point, &mut self.world, call)
     }
@@ -461,6 +469,12 @@ fn check_request(request: &OrderRequest) -> Result<(), InstructionError> {
     }
     if request.time_to_live == Some(0) {
         return Err(InstructionError::NoTimeToLive);
+    }
+    // A price limit would make an infinite price a finite one.
+    if let Some(price) = request.price()
+        && !price.is_finite()
+    {
+        return Err(PriceError::NotFinite(price).into());
     }
     Ok(())
 }

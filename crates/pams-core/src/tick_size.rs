@@ -34,7 +34,7 @@ pub enum PriceError {
     #[error("the price must be a finite number, not {0}")]
     NotFinite(f64),
     /// A price so many ticks away from zero that their number is not finite.
-    #[error("the price {price} is too many ticks of {tick_size} away from zero")]
+    #[error("the price {price:?} is too many ticks of {tick_size:?} away from zero")]
     OutOfRange {
         /// The price that was asked for, in price units.
         price: f64,
@@ -200,7 +200,8 @@ mod tests {
             let tick = tick_size.place(price, Side::Buy).unwrap().tick;
             assert!(tick > previous, "{price}");
             previous = tick;
-            assert_eq!(tick_size.price(tick), 0.01 * (price / 0.01).round_ties_even(), "{price}");
+            let on_the_grid = 0.01 * (price / 0.01).round_ties_even();
+            assert_eq!(tick_size.price(tick).to_bits(), on_the_grid.to_bits(), "{price}");
             let mirrored = tick_size.place(-price, Side::Buy).unwrap().tick;
             assert_eq!(mirrored, Tick(-tick.0), "{price}");
         }

@@ -98,11 +98,11 @@ impl World {
     #[expect(clippy::cast_precision_loss, reason = "as Python divides a float by a whole number")]
     fn index_fundamental(&self, index: &MarketView) -> f64 {
         let mut value = 0.0;
-        let mut shares = 0;
+        let mut shares = 0_u128;
         for component in index.components() {
             let price = self.markets[component.market.index()].fundamental_price();
             value += price * component.shares as f64;
-            shares += component.shares;
+            shares += u128::from(component.shares);
         }
         value / shares as f64
     }

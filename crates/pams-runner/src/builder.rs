@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pams_agent::Registry;
-use pams_config::{Settings, Strictness};
+use pams_config::{Settings, StartMethod, Strictness};
 use pams_core::random::GeneratorKind;
 use serde_json::Value as Json;
 
@@ -25,6 +25,8 @@ use crate::setup;
 /// Collects what a run needs. See the [crate](crate).
 pub struct RunnerBuilder<'l> {
     source: Source,
+    /// What the config is called in errors; may be empty.
+    name: String,
     registry: Registry,
     strictness: Strictness,
     seed: u64,
@@ -35,14 +37,15 @@ pub struct RunnerBuilder<'l> {
     executor: Option<Box<dyn Executor>>,
     splitting: Option<Splitting>,
     num_parallel: Option<NonZeroUsize>,
+    start_method: Option<StartMethod>,
 }
 
 /// A config that was given to the builder.
 enum Source {
     Missing,
-    Text { name: String, text: Vec<u8> },
+    Text(Vec<u8>),
     Value(Json),
-    Unreadable { name: String, error: io::Error },
+    Unreadable(io::Error),
 }
 
 impl fmt::Debug for RunnerBuilder<'_> {
@@ -61,6 +64,7 @@ impl Default for RunnerBuilder<'_> {
     fn default() -> Self {
         Self {
             source: Source::Missing,
+            name: String::new(),
             registry: Registry::builtin(),
             strictness: Strictness::Strict,
             seed: 0,
@@ -71,6 +75,7 @@ impl Default for RunnerBuilder<'_> {
             executor: None,
             splitting: None,
             num_parallel: None,
+            start_method: None,
         }
     }
 }
@@ -80,7 +85,7 @@ impl<'l> RunnerBuilder<'l> {
     #[must_use]
     pub fn config_path(self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
-        self.config_bytes(path.display().to_string(), fs::read(path))
+        self.config_bytes(fs::read(path)).config_name(path.display().to_string())
     }
 
     /// Reads the config from anything that can be read. Errors are reported by
@@ -89,19 +94,25 @@ impl<'l> RunnerBuilder<'l> {
     pub fn config_reader(self, mut reader: impl Read) -> Self {
         let mut text = Vec::new();
         let read = reader.read_to_end(&mut text).map(|_| text);
-        self.config_bytes(String::new(), read)
+        self.config_bytes(read)
     }
 
     /// Takes the config as a JSON text.
     #[must_use]
     pub fn config_text(self, text: impl Into<Vec<u8>>) -> Self {
-        self.config_bytes(String::new(), Ok(text.into()))
+        self.config_bytes(Ok(text.into()))
     }
 
     /// Takes the config as a JSON value.
     #[must_use]
     pub fn config_value(self, value: Json) -> Self {
         Self { source: Source::Value(value), ..self }
+    }
+
+    /// Sets what the config is called in errors and warnings. By default its path if it has one.
+    #[must_use]
+    pub fn config_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
     }
 
     /// Sets the seed from which all random numbers come. By default 0.
@@ -171,6 +182,13 @@ impl<'l> RunnerBuilder<'l> {
         Self { num_parallel: Some(workers), ..self }
     }
 
+    /// Sets how worker processes are started. By default as `simulation.startMethod` of the config
+    /// says, else as the executor decides.
+    #[must_use]
+    pub fn start_method(self, method: StartMethod) -> Self {
+        Self { start_method: Some(method), ..self }
+    }
+
     /// Reads and checks the config without setting anything up.
     ///
     /// # Errors
@@ -178,18 +196,16 @@ impl<'l> RunnerBuilder<'l> {
     /// When the config can't be read or has mistakes.
     pub fn check(&self) -> Result<Settings, Error> {
         let (registry, strictness) = (&self.registry, self.strictness);
-        let (name, settings) = match &self.source {
+        let settings = match &self.source {
             Source::Missing => return Err(Error::new(ErrorKind::NoConfig, "")),
-            Source::Unreadable { name, error } => {
+            Source::Unreadable(error) => {
                 let error = io::Error::new(error.kind(), error.to_string());
-                return Err(Error::new(ErrorKind::Read(error), name.clone()));
+                return Err(Error::new(ErrorKind::Read(error), self.name.clone()));
             }
-            Source::Text { name, text } => {
-                (name.as_str(), Settings::from_json(text, registry, strictness))
-            }
-            Source::Value(value) => ("", Settings::from_value(value, registry, strictness)),
+            Source::Text(text) => Settings::from_json(text, registry, strictness),
+            Source::Value(value) => Settings::from_value(value, registry, strictness),
         };
-        settings.map_err(|error| Error::new(ErrorKind::Config(error), name))
+        settings.map_err(|error| Error::new(ErrorKind::Config(error), self.name.clone()))
     }
 
     /// Reads the config and sets the simulation up.
@@ -201,9 +217,13 @@ impl<'l> RunnerBuilder<'l> {
     pub fn build(self) -> Result<Runner<'l>, Error> {
         let settings = self.check()?;
         for warning in &settings.warnings {
-            tracing::warn!("{warning}");
+            match self.name.as_str() {
+                "" => tracing::warn!("{warning}"),
+                name => tracing::warn!("{name}: {warning}"),
+            }
         }
-        let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)?;
+        let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)
+            .map_err(|error| error.of_config(&self.name))?;
         let plan = self.plan(&settings);
         let parallel = self.executor.map(|executor| Parallel::new(executor, self.splitting, plan));
         let hasher = self.record_hash.then(RecordHasher::new);
@@ -226,13 +246,15 @@ impl<'l> RunnerBuilder<'l> {
                  a time (maxNormalOrders): the other workers stay idle"
             );
         }
-        Plan { workers, largest_batch, settings: settings.simulation.clone() }
+        let mut settings = settings.simulation.clone();
+        settings.start_method = self.start_method.or(settings.start_method);
+        Plan { workers, largest_batch, settings }
     }
 
-    fn config_bytes(self, name: String, read: io::Result<Vec<u8>>) -> Self {
+    fn config_bytes(self, read: io::Result<Vec<u8>>) -> Self {
         let source = match read {
-            Ok(text) => Source::Text { name, text },
-            Err(error) => Source::Unreadable { name, error },
+            Ok(text) => Source::Text(text),
+            Err(error) => Source::Unreadable(error),
         };
         Self { source, ..self }
     }

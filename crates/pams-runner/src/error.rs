@@ -25,7 +25,7 @@ pub enum ErrorKind {
     #[error("no config was given: use config_path, config_reader, config_text or config_value")]
     NoConfig,
     /// The config could not be read.
-    #[error("{0}")]
+    #[error("the config can't be read: {0}")]
     Read(io::Error),
     /// The config has mistakes.
     #[error("{0}")]
@@ -66,10 +66,26 @@ impl Error {
         Self::new(ErrorKind::Run(error.into()), context)
     }
 
+    /// Says which config the error is about.
+    pub(crate) fn of_config(self, name: &str) -> Self {
+        match (name, self.context.as_str()) {
+            ("", _) => self,
+            (name, "") => Self { context: name.to_owned(), ..self },
+            (name, context) => Self { context: format!("{name}: {context}"), ..self },
+        }
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
+    }
+
+    /// What the error is about: the config's name, the key's path, or the step and the agent. Empty
+    /// when there is nothing to name.
+    #[must_use]
+    pub fn context(&self) -> &str {
+        &self.context
     }
 
     /// The mistakes of the config, if that is what went wrong.

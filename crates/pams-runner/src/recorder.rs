@@ -41,6 +41,10 @@ impl<'l> Recorder<'l> {
         format!("step {time}, agent {}", self.names.agent(agent))
     }
 
+    pub(crate) fn add(&mut self, logger: Box<dyn Logger + 'l>) {
+        self.loggers.push(logger);
+    }
+
     /// The first failure of a logger, if there was one.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         match self.failure.take() {

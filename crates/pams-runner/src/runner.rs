@@ -7,6 +7,7 @@ use pams_core::{AgentId, Error as CoreError, SessionId, SessionSpec};
 
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
+use crate::logger::Logger;
 use crate::parallel::Parallel;
 use crate::population::Submissions;
 use crate::recorder::Recorder;
@@ -54,6 +55,20 @@ impl<'l> Runner<'l> {
             submissions: Submissions::default(),
             urgent: Submissions::default(),
         }
+    }
+
+    /// Adds a logger to a runner that is ready, for outputs that should only be opened when the config
+    /// is known to be good.
+    #[must_use]
+    pub fn logger(mut self, logger: impl Logger + 'l) -> Self {
+        self.recorder.add(Box::new(logger));
+        self
+    }
+
+    /// How many workers ask agents beside the calling thread; 0 for a sequential run.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.parallel.as_ref().map_or(0, Parallel::workers)
     }
 
     /// Runs all sessions.

@@ -10,8 +10,9 @@ use pams_agent::{AgentSetup, EventSetup, Frequency, MarketSetup, Registry};
 use pams_config::{AgentGroup, MarketGroup, SessionSettings, Settings};
 use pams_core::random::{Generator, GeneratorKind};
 use pams_core::{
-    Account, AgentId, Component, Correlation, MarketId, MarketSpec, SessionId, SessionSpec,
-    Simulator, SimulatorSpec, Step, TickSize,
+    Account, AgentId, Component, Correlation, Error as CoreError, ErrorKind as CoreErrorKind,
+    FundamentalError, MarketId, MarketSpec, SessionId, SessionSpec, Simulator, SimulatorSpec, Step,
+    TickSize,
 };
 
 use crate::error::Error;
@@ -63,6 +64,8 @@ pub(crate) fn simulation(
     seed: u64,
 ) -> Result<Simulation, Error> {
     let mut generator = Generator::new(kind, seed);
+    check_memory("markets", settings.market_count())?;
+    check_memory("agents", settings.agent_count())?;
     let seeds = Seeds::draw(&mut generator, settings);
     let spec = SimulatorSpec {
         markets: markets(settings, registry, seeds.markets)?,
@@ -70,7 +73,7 @@ pub(crate) fn simulation(
         history_window: settings.simulation.history_window,
     };
     let mut simulator = Simulator::new(spec, seeds.simulator)
-        .map_err(|error| Error::setup(describe_correlations(settings), error))?;
+        .map_err(|error| Error::setup(place_of_fundamentals(settings, &error), error))?;
     let mut population = Population { generators: seeds.agents, ..Population::default() };
     for group in &settings.agents {
         add_agents(group, settings, registry, &mut simulator, &mut population)?;
@@ -84,6 +87,21 @@ pub(crate) fn simulation(
         sessions: settings.sessions.iter().map(session).collect(),
         generator,
     })
+}
+
+/// Refuses what can't fit in memory by far, where the system tells; otherwise the process would end
+/// without a word.
+fn check_memory(what: &str, count: usize) -> Result<(), Error> {
+    /// What each takes at least, in bytes.
+    const EACH: usize = 256;
+    let mut probe = Vec::<u8>::new();
+    let fits = count.checked_mul(EACH).is_some_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+    std::hint::black_box(&mut probe);
+    if fits {
+        return Ok(());
+    }
+    let message = format!("{count} {what} need more memory than this machine gives");
+    Err(Error::setup(format!("simulation.{what}"), message))
 }
 
 fn markets(
@@ -129,10 +147,17 @@ fn correlation(correlation: &pams_config::Correlation) -> Correlation {
     Correlation { first: correlation.first, second: correlation.second, value: correlation.value }
 }
 
-fn describe_correlations(settings: &Settings) -> String {
+/// The key that an error of the fundamental prices is about.
+fn place_of_fundamentals(settings: &Settings, error: &CoreError) -> String {
+    let group = |id: MarketId| settings.markets.iter().rfind(|group| group.first_id <= id);
+    if let CoreErrorKind::Fundamental(FundamentalError::VolatilityOutOfRange { market, .. }) =
+        error.kind()
+        && let Some(group) = group(*market)
+    {
+        return format!("{}.fundamentalVolatility", group.block);
+    }
     let name = |id: MarketId| {
-        let group = settings.markets.iter().rfind(|group| group.first_id <= id);
-        group
+        group(id)
             .map_or_else(String::new, |group| group.names.name(id.index() - group.first_id.index()))
     };
     let pairs: Vec<String> = settings
@@ -208,7 +233,7 @@ fn account(
     for &market in listed {
         let units = group.asset_volume.draw(generator);
         if units.abs() > LARGEST {
-            return Err(format!("assetVolume: {units} is more than 2^53 units"));
+            return Err(format!("assetVolume: {units:?} is more than 2^53 units"));
         }
         #[expect(clippy::cast_possible_truncation, reason = "truncation toward zero is the rule")]
         account.set_holding(market, units as i64);

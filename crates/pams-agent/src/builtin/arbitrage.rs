@@ -27,7 +27,8 @@ fn check_markets(_: &ArbitrageSettings, block: &mut Block<'_>) {
     let mut problems = Vec::new();
     let indices: Vec<_> = accessible.iter().copied().filter(|&id| markets.is_index(id)).collect();
     if indices.is_empty() {
-        problems.push("an arbitrage agent needs an index among its markets".to_owned());
+        let message = "an arbitrage agent needs an index among its markets";
+        problems.push((message.to_owned(), "add an index's group, and those of its components"));
     }
     for index in indices {
         let missing: Vec<String> = markets
@@ -37,15 +38,16 @@ fn check_markets(_: &ArbitrageSettings, block: &mut Block<'_>) {
             .map(|&component| markets.name(component))
             .collect();
         if !missing.is_empty() {
-            problems.push(format!(
-                "an arbitrage agent of the index {} needs its components too: {} missing",
+            let message = format!(
+                "an arbitrage agent of the index `{}` needs its components too: {} missing",
                 markets.name(index),
                 missing.join(", ")
-            ));
+            );
+            problems.push((message, "add their groups"));
         }
     }
-    for problem in problems {
-        block.problem("markets", problem);
+    for (message, help) in problems {
+        block.problem_with_help("markets", message, help);
     }
 }
 
@@ -77,7 +79,7 @@ impl ArbitrageAgent {
         if components.iter().any(|component| component.shares != components[0].shares) {
             return Err(format!(
                 "arbitrage needs components with equal outstandingShares, and those of the index {} \
-                 differ",
+                 differ: give them the same",
                 index.name()
             )
             .into());

@@ -7,6 +7,24 @@ use crate::agent::AgentError;
 /// The largest whole number up to which every float is exact.
 const LIMIT: f64 = 9_007_199_254_740_992.0;
 
+/// The lowest and the highest value that can be drawn, where there are such.
+pub(super) fn range(value: &RandomValue) -> Option<(f64, f64)> {
+    match *value {
+        RandomValue::Constant(value) => Some((value, value)),
+        RandomValue::Uniform { low, high } => Some((low.min(high), low.max(high))),
+        RandomValue::Normal { .. } | RandomValue::Exponential { .. } => None,
+    }
+}
+
+/// A number, or from which to which it is drawn.
+pub(super) fn describe((lowest, highest): (f64, f64)) -> String {
+    if lowest.total_cmp(&highest).is_eq() {
+        format!("found {lowest:?}")
+    } else {
+        format!("found one from {lowest:?} to {highest:?}")
+    }
+}
+
 /// Draws a value and truncates it toward zero.
 pub(super) fn whole_number(
     key: &str,

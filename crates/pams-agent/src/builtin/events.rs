@@ -29,7 +29,7 @@ fn check_shock(settings: &PriceShockSettings, block: &mut Block<'_>) {
     if settings.price_change_rate <= -1.0 {
         block.problem(
             "priceChangeRate",
-            format!("a rate of {} leaves no positive price", settings.price_change_rate),
+            format!("a rate of {:?} leaves no positive price", settings.price_change_rate),
         );
     }
 }
@@ -92,6 +92,15 @@ config_block! {
         pub trigger_change_rate: f64 = "triggerChangeRate",
     }
     deprecated { "referenceMarket": "every market is compared with its own opening price" }
+    validate = check_width;
+}
+
+fn check_width(settings: &PriceLimitSettings, block: &mut Block<'_>) {
+    if settings.trigger_change_rate < 0.0 {
+        let message =
+            format!("a width can't be negative, found {:?}", settings.trigger_change_rate);
+        block.problem("triggerChangeRate", message);
+    }
 }
 
 impl EventClass for PriceLimitRule {

@@ -7,7 +7,7 @@ use pams_core::random::{Generator, RandomValue};
 use pams_core::{MarketView, OrderRequest, Side};
 use serde::{Deserialize, Serialize};
 
-use super::drawn::whole_number;
+use super::drawn::{describe, range, whole_number};
 use crate::agent::{Agent, AgentError, AgentSetup, Markets, Turn};
 
 config_choice! {
@@ -54,33 +54,35 @@ fn check_weights(settings: &FcnSettings, block: &mut Block<'_>) {
         ("noiseWeight", settings.noise_weight),
     ];
     for (key, weight) in weights {
-        if let Some(highest) = always_negative(weight) {
-            block
-                .problem(key, format!("a weight can't be negative: this one is at most {highest}"));
+        match range(&weight) {
+            Some((lowest, highest)) if highest < 0.0 => {
+                let found = describe((lowest, highest));
+                block.problem(key, format!("a weight can't be negative, {found}"));
+            }
+            Some((lowest, _)) if lowest < 0.0 => {
+                let message =
+                    format!("a weight below 0 ends the run, and values from {lowest:?} are drawn");
+                block.warn(key, message);
+            }
+            _ => {}
         }
     }
     if weights.iter().all(|(_, weight)| *weight == RandomValue::Constant(0.0)) {
         block.problem("fundamentalWeight", "the three weights can't all be 0");
     }
     if settings.margin_type == MarginType::Fixed
-        && let RandomValue::Constant(margin) = settings.order_margin
-        && !(0.0..=1.0).contains(&margin)
+        && let Some((lowest, highest)) = range(&settings.order_margin)
+        && (lowest > 1.0 || highest < 0.0)
     {
-        block.problem(
-            "orderMargin",
-            format!("a fixed margin is a fraction from 0 to 1, not {margin}"),
-        );
+        let found = describe((lowest, highest));
+        block.problem("orderMargin", format!("a fixed margin is a fraction from 0 to 1, {found}"));
     }
-}
-
-/// The highest value of a distribution that only has negative ones.
-fn always_negative(value: RandomValue) -> Option<f64> {
-    let highest = match value {
-        RandomValue::Constant(value) => value,
-        RandomValue::Uniform { low, high } => low.max(high),
-        RandomValue::Normal { .. } | RandomValue::Exponential { .. } => return None,
-    };
-    (highest < 0.0).then_some(highest)
+    if let Some((lowest, highest)) = range(&settings.time_window_size)
+        && highest <= -1.0
+    {
+        let found = describe((lowest, highest));
+        block.problem("timeWindowSize", format!("a window can't be negative, {found}"));
+    }
 }
 
 /// See the [module](self). Class `FCNAgent`, normal frequency.
@@ -238,7 +240,12 @@ impl FcnAgent {
         if expected.is_finite() {
             Ok(expected)
         } else {
-            Err(format!("the expected price in market {} is {expected}", market.name()).into())
+            Err(format!(
+                "the expected price in market {} is {expected}: noiseScale, timeWindowSize or the \
+                 distance from the fundamental price is too large",
+                market.name()
+            )
+            .into())
         }
     }
 }

@@ -5,7 +5,7 @@ use pams_core::random::RandomValue;
 use pams_core::{MarketId, OrderRequest, Side};
 use serde::{Deserialize, Serialize};
 
-use super::drawn::time_to_live;
+use super::drawn::{describe, range, time_to_live};
 use crate::agent::{Agent, AgentError, AgentSetup, Markets, Turn};
 
 config_block! {
@@ -25,7 +25,14 @@ fn check_target(settings: &MarketMakerSettings, block: &mut Block<'_>) {
     let target = settings.target_market.0;
     if block.accessible_markets().is_some_and(|accessible| !accessible.contains(&target)) {
         let name = block.markets().name(target);
-        block.problem("targetMarket", format!("`{name}` is not among the agent's `markets`"));
+        let message = format!("`{name}` is not among the agent's `markets`");
+        block.problem_with_help("targetMarket", message, "add its group there");
+    }
+    if let Some((lowest, highest)) = range(&settings.order_time_length)
+        && highest < 1.0
+    {
+        let found = describe((lowest, highest));
+        block.problem("orderTimeLength", format!("an order lives for at least 1 step, {found}"));
     }
 }
 

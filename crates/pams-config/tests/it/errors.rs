@@ -85,9 +85,7 @@ fn texts_that_are_no_json() {
     }
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = said(deep.as_bytes());
-    let (path, rest) = deep.split_once(':').expect("the path of the depth");
-    assert_eq!(path, "[0]".repeat(101));
-    write!(report, "# nesting\n{rest}").expect("a string can be written to");
+    write!(report, "# nesting\n{deep}").expect("a string can be written to");
     insta::assert_snapshot!("texts_that_are_no_json", report);
 }
 

@@ -53,19 +53,28 @@ impl Expirations {
         self.near[ahead].push(id);
     }
 
-    /// Moves to the next step, `now`, and gives the orders that are gone then: those that were
-    /// added with a long life first, which were placed before the others.
-    pub(super) fn take(&mut self, now: Step) -> Vec<OrderId> {
-        self.now = now;
+    /// Moves towards `until`, unless it is reached, and gives the orders that are gone at the step
+    /// that it comes to: those that were added with a long life first, which were placed before the
+    /// others.
+    pub(super) fn next(&mut self, until: Step) -> Option<Vec<OrderId>> {
+        if self.now >= until {
+            return None;
+        }
+        self.now = if self.near.is_empty() {
+            // Nothing happens before the first of the far ones.
+            self.far.first_key_value().map_or(until, |(&step, _)| step.min(until))
+        } else {
+            self.now.next()
+        };
         let near = self.near.pop_front().or_else(|| self.spare.pop()).unwrap_or_default();
         match self.far.first_entry() {
-            Some(entry) if *entry.key() <= now => {
+            Some(entry) if *entry.key() <= self.now => {
                 let mut ids = entry.remove();
                 ids.extend_from_slice(&near);
                 self.give_back(near);
-                ids
+                Some(ids)
             }
-            _ => near,
+            _ => Some(near),
         }
     }
 

@@ -215,21 +215,22 @@ impl Book {
         }
     }
 
-    /// Takes all orders off the book whose time is over at `now`, the next step, and tells which: the buy side
+    /// Takes all orders off the book whose time is over at `now` and tells which: the buy side
     /// first, each side in the order of placement.
     pub(crate) fn expire(&mut self, now: Step, mut expired: impl FnMut(OrderId, &BookOrder)) {
-        let ids = self.expirations.take(now);
-        for side in [Side::Buy, Side::Sell] {
-            for &id in &ids {
-                // A forgotten order is a dead one.
-                let Some(order) = self.orders.get(id.0) else { continue };
-                if order.state == OrderState::Resting && order.side == side {
-                    self.take_out(id, OrderState::Expired);
-                    expired(id, &self.orders[id.0]);
+        while let Some(ids) = self.expirations.next(now) {
+            for side in [Side::Buy, Side::Sell] {
+                for &id in &ids {
+                    // A forgotten order is a dead one.
+                    let Some(order) = self.orders.get(id.0) else { continue };
+                    if order.state == OrderState::Resting && order.side == side {
+                        self.take_out(id, OrderState::Expired);
+                        expired(id, &self.orders[id.0]);
+                    }
                 }
             }
+            self.expirations.give_back(ids);
         }
-        self.expirations.give_back(ids);
     }
 
     /// Forgets dead orders that were accepted before `step`, up to the first one that rests.

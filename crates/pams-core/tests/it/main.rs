@@ -1,3 +1,4 @@
 //! Tests of `pams-core` through its public interface.
 
 mod random;
+mod send_sync;

@@ -62,6 +62,10 @@ impl Parallel {
         Self { executor, splitting, plan }
     }
 
+    pub(crate) fn workers(&self) -> usize {
+        self.plan.workers
+    }
+
     /// Starts the workers; from now on the simulator keeps what changes for them.
     pub(crate) fn start(
         &mut self,

@@ -1,0 +1,55 @@
+//! The examples run and tell what they promise, and their config has no mistakes.
+
+use std::process::Command;
+
+use pams_examples::{config_path, registry};
+use pams_runner::SequentialRunner;
+
+/// The output of an example that ends well.
+#[track_caller]
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect("the example starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+#[test]
+fn run_config_runs_the_default_and_any_other() {
+    let program = env!("CARGO_BIN_EXE_run_config");
+    insta::assert_snapshot!(run(program, &[]));
+    insta::assert_snapshot!(run(program, &[&config_path("configs/shock_transfer.json")]));
+}
+
+#[test]
+fn run_config_fails_in_order() {
+    let output = Command::new(env!("CARGO_BIN_EXE_run_config")).arg("missing.json").output();
+    let output = output.expect("the example starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("missing.json"), "{output:?}");
+}
+
+#[test]
+fn own_classes_shows_what_the_fee_does() {
+    insta::assert_snapshot!(run(env!("CARGO_BIN_EXE_own_classes"), &[]));
+}
+
+#[test]
+fn user_class_runs_a_class_under_an_old_name() {
+    insta::assert_snapshot!(run(env!("CARGO_BIN_EXE_user_class"), &[]));
+}
+
+#[test]
+fn the_config_with_own_classes_has_no_mistakes_and_no_warnings() {
+    let path = config_path("own_classes.json");
+    let builder = SequentialRunner::builder().registry(registry()).config_path(&path);
+    let settings = builder.check().expect("the config has no mistakes");
+    assert_eq!(settings.warnings, []);
+
+    let text = std::fs::read_to_string(path).expect("the config is there");
+    let config: serde_json::Value = serde_json::from_str(&text).expect("the config is JSON");
+    let schema = pams_config::schema(&registry());
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let errors: Vec<_> = validator.iter_errors(&config).map(|error| error.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+}
