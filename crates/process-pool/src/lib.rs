@@ -78,7 +78,9 @@
 //! end of a socket.
 //!
 //! **Seeing inside.** [`ProcessPool::counters`] counts tasks, deaths and bytes; deaths and failed
-//! starts are `tracing` warnings under the target `process_pool`.
+//! starts are `tracing` warnings under the target `process_pool`. Events of workers arrive at this
+//! process's subscriber under `process_pool::worker`, with the worker's number. What workers print
+//! is passed through whole lines at a time ([`Builder::output`]).
 //!
 //! # How a task travels
 //!
@@ -123,10 +125,12 @@ mod builder;
 mod codec;
 mod control;
 mod error;
+mod events;
 mod frame;
 mod init;
 mod link;
 mod listen;
+mod output;
 mod pool;
 mod reactor;
 mod ring;
@@ -139,7 +143,7 @@ mod sys;
 mod task;
 mod worker;
 
-pub use builder::{Builder, Snapshot, StartMethod, WhenFull, available_start_methods};
+pub use builder::{Builder, Output, Snapshot, StartMethod, WhenFull, available_start_methods};
 pub use codec::Bytes;
 pub use error::{Error, ErrorKind};
 pub use init::init;

@@ -150,8 +150,8 @@ impl State {
                 Said::Failed { message, backtrace } => {
                     link.last_words = Some((message, backtrace));
                 }
-                Said::Event { level: _, target, message } => {
-                    tracing::info!(target: "process_pool::worker", %worker, worker_target = target, "{message}");
+                Said::Event { level, target, message } => {
+                    self.said.push((worker, level, target, message));
                 }
             }
         }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
 use rustix::process::Pid;
 
@@ -45,13 +46,35 @@ impl Starter {
     }
 
     pub(crate) fn run(mut self) {
+        let (ends, ended) = mpsc::channel();
+        let passes = self.shared.output.as_ref().and_then(|_| self.pass_output_through(ends));
         while let Ok(order) = self.orders.recv() {
             match order {
                 Order::Start { place, worker } => self.start(place, worker),
                 Order::Snapshot { worker } => self.snapshot(worker),
-                Order::Quit => return,
+                Order::Quit => break,
             }
         }
+        if let (Some(output), Some(passes)) = (&self.shared.output, passes) {
+            output.quit(&ended, passes, self.shared.settings.stop_timeout);
+        }
+    }
+
+    /// Starts the thread for what workers print. It drops `ends` when it ends.
+    fn pass_output_through(&self, ends: mpsc::Sender<()>) -> Option<JoinHandle<()>> {
+        let shared = self.shared.clone();
+        let thread = std::thread::Builder::new().name("process-pool-output".to_owned());
+        let started = thread.spawn(move || {
+            if let Some(output) = &shared.output {
+                output.run();
+            }
+            drop(ends);
+        });
+        let failed = |error| {
+            let error = Error::new(ErrorKind::Start, format!("starting a thread: {error}"));
+            self.shared.locked(|state| state.fail(&error, &self.shared));
+        };
+        started.map_err(failed).ok()
     }
 
     fn start(&mut self, place: usize, worker: WorkerId) {
@@ -95,10 +118,14 @@ impl Starter {
         let segment = Arc::new(segment);
         let bell = sys::event_fd()?;
         let control = Receiver::adopt(said)?;
-        let fds = [far_commands.as_fd(), far_said.as_fd(), memory.as_fd(), bell.as_fd()];
+        let pipes = match &self.shared.output {
+            Some(output) => Some(output.pipes(worker.0)?),
+            None => None,
+        };
+        let mut fds = vec![far_commands.as_fd(), far_said.as_fd(), memory.as_fd(), bell.as_fd()];
+        fds.extend(pipes.iter().flatten().map(OwnedFd::as_fd));
         // Both first messages fit into the sockets, so this waits for nobody.
         sys::send_fds(&lifeline, b"pool", &fds, true)?;
-        drop((far_said, memory));
         let forks = settings.method == StartMethod::Fork;
         Sender::adopt(commands)?.send(&Start {
             service: settings.service.to_owned(),
@@ -108,8 +135,10 @@ impl Starter {
             memory_limit: settings.memory_limit,
             stack_size: settings.stack_size,
             spin: self.shared.cpus > 1,
+            events: crate::events::wanted(),
+            pipes: pipes.is_some(),
         })?;
-        drop(far_commands);
+        drop((far_commands, far_said, memory, pipes));
         let (process, greeted) = match settings.method {
             StartMethod::Spawn => (self.run_executable("worker", far)?, false),
             StartMethod::ForkServer => (self.fork_by_server(&lifeline, far)?, true),

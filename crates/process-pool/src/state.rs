@@ -15,6 +15,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::builder::{Settings, WhenFull};
 use crate::error::{Error, ErrorKind};
 use crate::link::{Link, Out, Phase, Update};
+use crate::output::Output;
 use crate::service::WorkerId;
 use crate::spin::Spin;
 use crate::starter::Order;
@@ -89,6 +90,8 @@ pub(crate) struct State {
     pub(crate) typical: u64,
     /// When the reactor looks at the clock next; `None` when it does not.
     pub(crate) looks_at: Option<Instant>,
+    /// Events of workers that wait to be shown.
+    pub(crate) said: Vec<(WorkerId, u8, String, String)>,
     done: Vec<(Arc<Job>, Outcome)>,
 }
 
@@ -101,6 +104,8 @@ pub(crate) struct Shared {
     pub(crate) poller: OwnedFd,
     pub(crate) wake: OwnedFd,
     pub(crate) orders: mpsc::Sender<Order>,
+    /// What workers print, unless they inherit where to print.
+    pub(crate) output: Option<Output>,
     /// How many CPUs this process may use.
     pub(crate) cpus: usize,
     spin: Mutex<Spin>,
@@ -118,6 +123,7 @@ impl Shared {
         poller: OwnedFd,
         wake: OwnedFd,
         orders: mpsc::Sender<Order>,
+        output: Option<Output>,
     ) -> Self {
         let places = (0..settings.workers)
             .map(|_| Place { start_at: Some(sys::now()), ..Place::default() })
@@ -135,12 +141,13 @@ impl Shared {
             next_worker: 0,
             typical: 0,
             looks_at: None,
+            said: Vec::new(),
             done: Vec::new(),
         };
         let cpus = num_cpus::get();
         let spin = Mutex::new(Spin::new(cpus > 1));
         let (state, changed) = (Mutex::new(state), Condvar::new());
-        Self { state, changed, settings, poller, wake, orders, cpus, spin }
+        Self { state, changed, settings, poller, wake, orders, output, cpus, spin }
     }
 
     /// Runs code on the state, then hands over the outcomes that it produced.
@@ -152,11 +159,15 @@ impl Shared {
     }
 
     fn hand_over(&self, mut state: MutexGuard<'_, State>) {
-        if state.done.is_empty() {
+        if state.done.is_empty() && state.said.is_empty() {
             return;
         }
         let mut done = std::mem::take(&mut state.done);
+        let said = std::mem::take(&mut state.said);
         drop(state);
+        for (worker, level, target, message) in said {
+            crate::events::show(worker, level, &target, &message);
+        }
         for (job, outcome) in done.drain(..) {
             job.complete(outcome);
         }

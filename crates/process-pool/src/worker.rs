@@ -69,7 +69,7 @@ pub(crate) struct Link {
     pub(crate) answers: Producer,
     pub(crate) bell: OwnedFd,
     pub(crate) lifeline: Arc<OwnedFd>,
-    pub(crate) control: Sender,
+    pub(crate) control: Arc<Sender>,
     pub(crate) spin: Spin,
 }
 

@@ -59,11 +59,21 @@ impl Scenario {
         self.nothing_left();
     }
 
-    fn start(&mut self) -> Child {
+    /// Runs it to its end, which must be a good one, and gives what it printed.
+    pub(crate) fn prints(mut self) -> (String, String) {
+        let output = self.command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        assert!(output.status.success(), "{}: {err}", output.status);
+        self.nothing_left();
+        (out, err)
+    }
+
+    pub(crate) fn start(&mut self) -> Child {
         self.command.spawn().unwrap()
     }
 
-    fn nothing_left(&self) {
+    pub(crate) fn nothing_left(&self) {
         until(|| marked(&self.mark).is_empty());
     }
 }
@@ -243,6 +253,9 @@ pub(crate) fn scenario(name: &str) {
         "forgetful_helper" => forgetful_helper(),
         "other_build" => other_build(),
         "nested" => nested(),
+        "events" => crate::inside::events(),
+        "prints" => crate::inside::prints(),
+        "prints_into_a_full_pipe" => crate::inside::full_pipe(),
         other => panic!("no scenario {other}"),
     }
 }

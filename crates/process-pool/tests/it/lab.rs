@@ -1,7 +1,9 @@
 //! A service that does whatever a test asks for, and helpers for looking at processes.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a test asks for it")]
+
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +54,10 @@ pub(crate) enum Ask {
     Stdin,
     /// Makes the first file, waits until cancelled, then makes the second.
     AwaitCancel(String, String),
-    Threads,
+    /// Prints lines in pieces, to output and error.
+    Print(u64),
+    /// An event with this message, at the level of a warning and at that of a trace.
+    Event(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,7 +178,21 @@ impl Service for Lab {
                 touch(&then);
                 Told::Number(0)
             }
-            Ask::Threads => Told::Number(std::fs::read_dir("/proc/self/task")?.count() as u64),
+            Ask::Print(lines) => {
+                for line in 0..lines {
+                    print!("worker {} ", context.worker().number());
+                    std::io::stdout().flush()?;
+                    println!("line {line} end");
+                    eprintln!("error {} {line} end", context.worker().number());
+                }
+                print!("unfinished");
+                Told::Number(0)
+            }
+            Ask::Event(text) => {
+                tracing::warn!(answer = 42, "{text}");
+                tracing::trace!("too fine");
+                Told::Number(0)
+            }
         })
     }
 
