@@ -3,6 +3,7 @@
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
 
+use rustix::process::Pid;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -28,8 +29,32 @@ pub(crate) fn forward(control: &Arc<Sender>, wanted: u8) {
     }
 }
 
-/// Pool: shows an event of a worker to the subscriber.
-pub(crate) fn show(worker: WorkerId, level: u8, target: &str, message: &str) {
+/// Pool: something for the subscriber, told when no lock is held.
+#[derive(Debug)]
+pub(crate) enum Note {
+    Event { worker: WorkerId, level: u8, target: String, message: String },
+    Death { worker: WorkerId, pid: Pid, end: String },
+    NoStart { worker: WorkerId, tries: u32, text: String },
+}
+
+impl Note {
+    pub(crate) fn show(self) {
+        match self {
+            Self::Event { worker, level, target, message } => {
+                show(worker, level, &target, &message);
+            }
+            Self::Death { worker, pid, end } => {
+                let pid = pid.as_raw_nonzero();
+                tracing::warn!(target: "process_pool", %worker, pid, "a worker {end}");
+            }
+            Self::NoStart { worker, tries, text } => {
+                tracing::warn!(target: "process_pool", %worker, tries, "{text}; trying again");
+            }
+        }
+    }
+}
+
+fn show(worker: WorkerId, level: u8, target: &str, message: &str) {
     macro_rules! event {
         ($level:expr) => {
             tracing::event!(target: "process_pool::worker", $level, %worker, target, "{message}")

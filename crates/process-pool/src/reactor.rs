@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::control::Said;
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::frame::Kind;
 use crate::link::{Answer, Link, Phase};
 use crate::service::WorkerId;
@@ -151,7 +152,7 @@ impl State {
                     link.last_words = Some((message, backtrace));
                 }
                 Said::Event { level, target, message } => {
-                    self.said.push((worker, level, target, message));
+                    self.notes.push(Note::Event { worker, level, target, message });
                 }
             }
         }
@@ -212,8 +213,7 @@ impl State {
         } else if link.phase != Phase::Dying {
             self.counters.deaths += 1;
             self.barren_deaths += 1;
-            let pid = link.process.pid.as_raw_nonzero();
-            tracing::warn!(target: "process_pool", %worker, pid, "a worker {end}");
+            self.notes.push(Note::Death { worker, pid: link.process.pid, end });
             // Workers that die without ever answering are not replaced as fast as they die.
             let barren = self.barren_deaths.saturating_sub(3).min(10);
             if barren > 0 {

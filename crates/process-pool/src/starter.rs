@@ -14,6 +14,7 @@ use rustix::process::Pid;
 use crate::builder::StartMethod;
 use crate::control::{Receiver, Sender, Start};
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::init::ROLE;
 use crate::link::{Ends, Link, Out};
 use crate::reactor;
@@ -280,7 +281,7 @@ impl crate::state::State {
             let error = Error::with(ErrorKind::Start, text, Some(worker), backtrace);
             return self.fail(&error, shared);
         }
-        tracing::warn!(target: "process_pool", %worker, tries, "a worker did not start: {text}");
+        self.notes.push(Note::NoStart { worker, tries, text });
         let wait = std::time::Duration::from_millis(1 << tries.min(10));
         self.places[place].start_at = Some(sys::now() + wait);
     }

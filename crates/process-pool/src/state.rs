@@ -14,6 +14,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::builder::{Settings, WhenFull};
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::link::{Link, Out, Phase, Update};
 use crate::output::Output;
 use crate::service::WorkerId;
@@ -90,8 +91,8 @@ pub(crate) struct State {
     pub(crate) typical: u64,
     /// When the reactor looks at the clock next; `None` when it does not.
     pub(crate) looks_at: Option<Instant>,
-    /// Events of workers that wait to be shown.
-    pub(crate) said: Vec<(WorkerId, u8, String, String)>,
+    /// What is to be told to the subscriber of this process, which is foreign code.
+    pub(crate) notes: Vec<Note>,
     done: Vec<(Arc<Job>, Outcome)>,
 }
 
@@ -141,7 +142,7 @@ impl Shared {
             next_worker: 0,
             typical: 0,
             looks_at: None,
-            said: Vec::new(),
+            notes: Vec::new(),
             done: Vec::new(),
         };
         let cpus = num_cpus::get();
@@ -159,15 +160,13 @@ impl Shared {
     }
 
     fn hand_over(&self, mut state: MutexGuard<'_, State>) {
-        if state.done.is_empty() && state.said.is_empty() {
+        if state.done.is_empty() && state.notes.is_empty() {
             return;
         }
         let mut done = std::mem::take(&mut state.done);
-        let said = std::mem::take(&mut state.said);
+        let notes = std::mem::take(&mut state.notes);
         drop(state);
-        for (worker, level, target, message) in said {
-            crate::events::show(worker, level, &target, &message);
-        }
+        notes.into_iter().for_each(Note::show);
         for (job, outcome) in done.drain(..) {
             job.complete(outcome);
         }
