@@ -90,6 +90,8 @@ pub(crate) struct Link {
     pub(crate) was_ready: bool,
     /// The process has reached `init`.
     pub(crate) greeted: bool,
+    /// It has overwritten what it shares with the pool.
+    pub(crate) garbled: bool,
     /// A caller listens to the ring.
     pub(crate) listened: bool,
     /// Broadcasts since the process was started, until it is ready.
@@ -150,6 +152,7 @@ impl Link {
             stopped: false,
             was_ready: false,
             greeted,
+            garbled: false,
             listened: false,
             held: Vec::new(),
             born_after,

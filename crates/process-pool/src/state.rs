@@ -63,6 +63,16 @@ pub(crate) enum Course {
     Over,
 }
 
+/// The end of a worker that had a task.
+pub(crate) struct Death<'a> {
+    pub(crate) worker: WorkerId,
+    /// The task had started.
+    pub(crate) started: bool,
+    /// How the worker ended, in words.
+    pub(crate) end: &'a str,
+    pub(crate) signal: Option<i32>,
+}
+
 /// The place of one worker.
 #[derive(Default)]
 pub(crate) struct Place {
@@ -397,20 +407,20 @@ impl State {
     pub(crate) fn after_death(
         &mut self,
         job: &Arc<Job>,
+        death: &Death<'_>,
         settings: &Settings,
-        worker: WorkerId,
-        end: &str,
-        signal: Option<i32>,
     ) -> bool {
         if job.is_over() {
             return false;
         }
+        let Death { worker, started, end, signal } = *death;
         let deaths = job.deaths.fetch_add(1, Ordering::Relaxed) + 1;
-        if settings.repeatable && deaths < settings.max_deaths {
-            self.counters.repeats += 1;
+        let may_repeat = settings.repeatable || !started;
+        if may_repeat && deaths < settings.max_deaths {
+            self.counters.repeats += u64::from(started);
             return true;
         }
-        let text = if settings.repeatable {
+        let text = if may_repeat {
             format!("the task ended {deaths} workers; the last, {worker}, {end}")
         } else {
             format!("{worker} {end} in the middle of the task, which may not run twice")
