@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use rustix::process::{Pid, Signal};
 
 use crate::control::{Receiver, Said, Sender, Start};
-use crate::ring::{Consumer, Producer, Segment, Way};
+use crate::ring::{Consumer, Producer};
+use crate::segment::{Segment, Way};
 use crate::service::{Entry, WorkerId};
 use crate::spin::Spin;
 use crate::worker::Link;

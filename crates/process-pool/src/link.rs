@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use crate::control::Receiver;
 use crate::frame::{Assembler, Garbage, Head, Kind};
-use crate::ring::{CLAIMS, Consumer, Producer, Segment};
+use crate::ring::{Consumer, Producer};
+use crate::segment::{CLAIMS, Segment};
 use crate::service::{Attachment, WorkerId};
 use crate::sys::{self, Process};
 use crate::task::Job;
@@ -133,7 +134,7 @@ pub(crate) struct Answer {
 
 impl Link {
     pub(crate) fn new(id: WorkerId, ends: Ends, deadline: Instant, born_after: u64) -> Self {
-        use crate::ring::Way;
+        use crate::segment::Way;
         let Ends { process, segment, bell, lifeline, control, greeted } = ends;
         Self {
             id,

@@ -18,7 +18,7 @@ use crate::events::Note;
 use crate::init::ROLE;
 use crate::link::{Ends, Link, Out};
 use crate::reactor;
-use crate::ring::Segment;
+use crate::segment::Segment;
 use crate::server::{self, Server};
 use crate::service::WorkerId;
 use crate::state::{Course, Shared};

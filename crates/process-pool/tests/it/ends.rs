@@ -297,15 +297,27 @@ fn descriptors() {
         }
         assert_eq!(n_descriptors(), during);
     }
+    let mut memory = 0;
     for round in 0..1000 {
+        if round == 200 {
+            memory = resident();
+        }
         let pool = lab(Setup::Fine, 1).build().unwrap();
         if round % 10 == 0 {
             assert_eq!(number(&ask(&pool, Ask::Echo(3))), 3);
         }
     }
     assert_eq!(n_descriptors(), before);
+    assert!(resident() < memory + 4000, "{memory} kB have become {}", resident());
     assert_eq!(n_mappings(), 0);
     assert_eq!(n_threads(), threads);
+}
+
+/// The memory of this process, in kB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 fn n_threads() -> usize {
