@@ -88,6 +88,11 @@ impl Server {
         sys::send_fds(&self.socket, b"fork", &[lifeline.as_fd()], true)
     }
 
+    /// Whether the process is gone.
+    fn has_ended(&self) -> bool {
+        sys::hung_up(&self.socket, Some(std::time::Duration::ZERO))
+    }
+
     /// Why the last request failed, if the server has said so.
     pub(crate) fn refusal(&self) -> Option<std::io::Error> {
         let mut errno = [0; 4];
@@ -115,7 +120,11 @@ pub(crate) fn with_zygote<T>(code: impl FnOnce(&Server) -> T) -> Option<T> {
 
 /// Why no zygote can be forked now; `None` when it can, or is there.
 pub(crate) fn why_no_zygote() -> Option<String> {
-    if ZYGOTE.lock().is_some() {
+    let mut zygote = ZYGOTE.lock();
+    if zygote.as_ref().is_some_and(Server::has_ended) {
+        *zygote = None;
+    }
+    if zygote.is_some() {
         return None;
     }
     let threads = sys::thread_count();

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 use crate::builder::StartMethod;
@@ -145,7 +146,11 @@ impl Starter {
             StartMethod::ForkServer => (self.fork_by_server(&lifeline, far)?, true),
             StartMethod::Fork => {
                 let asked = server::with_zygote(|zygote| zygote.request(&far));
-                asked.unwrap_or(Err(rustix::io::Errno::CHILD))?;
+                match asked {
+                    Some(Ok(())) => {}
+                    None | Some(Err(Errno::PIPE | Errno::CONNRESET)) => return Err(lost("zygote")),
+                    Some(Err(error)) => return Err(error.into()),
+                }
                 drop(far);
                 let process = self.greeting(&lifeline)?;
                 let refused = || server::with_zygote(Server::refusal).flatten();

@@ -161,6 +161,9 @@ fn zygote_death() {
     kill(workers[0], 9);
     let error = pool.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
+    assert!(error.to_string().contains("the zygote has ended"), "{error}");
+    // With threads alive, there cannot be another.
+    assert_eq!(StartMethod::Fork.check().unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
 /// What a process does that is about to be ended from outside.
