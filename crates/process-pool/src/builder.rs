@@ -210,7 +210,8 @@ impl<S: Service> Builder<S> {
         self
     }
 
-    /// A variable in the environment of the workers. By default, they inherit the environment.
+    /// A variable in the environment of the workers, such as `RAYON_NUM_THREADS`. By default,
+    /// they inherit the environment.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.env.push((name.into(), value.into()));
         self
