@@ -43,8 +43,10 @@ pub(crate) struct Start {
 pub(crate) enum Said {
     /// The state is made: tasks may come.
     Ready,
-    /// There is no such service, or it is of another build.
+    /// There is no such service.
     Stranger(String),
+    /// The service is of another build.
+    OtherBuild(String),
     /// The initializer, or an update, failed.
     Failed { message: String, backtrace: Option<String> },
     /// Something for the log of the pool's process.

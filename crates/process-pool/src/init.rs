@@ -132,7 +132,7 @@ pub(crate) fn serve(socket: OwnedFd, services: &[Entry], parent: Pid, end: fn(i3
              the pool's is {:016x}",
             start.service, start.build
         );
-        let _ = link.control.send(&Said::Stranger(said));
+        let _ = link.control.send(&Said::OtherBuild(said));
         end(1)
     }
     watch(&link.lifeline);

@@ -149,6 +149,9 @@ impl State {
                 Said::Stranger(text) => {
                     self.fail(&Error::new(ErrorKind::NotInitialized, text), shared);
                 }
+                Said::OtherBuild(text) => {
+                    self.fail(&Error::new(ErrorKind::OtherBuild, text), shared);
+                }
                 Said::Failed { message, backtrace } => {
                     link.last_words = Some((message, backtrace));
                 }

@@ -55,11 +55,12 @@ fn fork_for(parent: Pid) -> Fork {
     if rustix::process::getppid() != Some(parent) {
         init::end_now(0);
     }
-    let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+    let flags = libc::c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
+    let none: libc::c_long = 0;
     // SAFETY: without `CLONE_VM` and with no stack given, this is a fork. The process has one
     // thread (the server and the zygote start none), so the child holds no lock of a thread that
     // does not exist in it.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
     match pid {
         0 => Fork::Child,
         -1 => Fork::Failed(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EAGAIN)),

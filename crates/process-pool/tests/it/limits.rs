@@ -223,7 +223,7 @@ pub(crate) fn forgetful_helper() {
 pub(crate) fn other_build() {
     let builder = ProcessPool::<Twin1>::builder(&()).workers(2).env("POOL_IT_TWIN", "1");
     let error = builder.build().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotInitialized);
+    assert_eq!(error.kind(), ErrorKind::OtherBuild);
     let text = error.to_string();
     assert!(text.contains("was built differently for service twin"), "{text}");
     let error = lab(Setup::Fine, 1).env("POOL_IT_TWIN", "1").build().unwrap_err();
