@@ -272,7 +272,8 @@ impl Link {
             while let Some((head, body)) = self.assembler.next(&mut self.answers)? {
                 self.answers.wake_producer();
                 // Tasks in between were taken back; the claims made sure of that.
-                let sent = self.outstanding.pop_front().filter(|sent| sent.seq == head.seq);
+                let answered = self.outstanding.front().is_some_and(|sent| sent.seq == head.seq);
+                let sent = if answered { self.outstanding.pop_front() } else { None };
                 let job = sent.ok_or(Garbage)?.job;
                 self.since = sys::now();
                 answers.push(Answer { job, head, body });

@@ -219,16 +219,11 @@ impl Starter {
             .envs(settings.env.iter().map(|(name, value)| (name, value)))
             .env(ROLE, format!("{role}:{own}"))
             .stdin(Stdio::from(socket));
-        let mut child = command.spawn().map_err(|error| {
+        let child = command.spawn().map_err(|error| {
             let path = command.get_program().to_string_lossy();
             std::io::Error::new(error.kind(), format!("running {path}: {error}"))
         })?;
-        let pid = Pid::from_child(&child);
-        Process::of_child(pid).map_err(|error| {
-            let _ = child.kill();
-            let _ = child.wait();
-            error.into()
-        })
+        Ok(Process::of_child(Pid::from_child(&child))?)
     }
 
     fn snapshot(&self, worker: WorkerId) {
