@@ -208,7 +208,14 @@ fn main() {
     }
     let gigabyte = std::env::var("PARENT_GB").is_ok().then(|| vec![1_u8; 1 << 30]);
     let mut rounds = Vec::new();
-    let peers = ["pool-spawn", "pool-fork", "pool-forkserver", "executor-spawn", "executor-fork"];
+    let peers = [
+        "pool-spawn",
+        "pool-fork",
+        "pool-forkserver",
+        "executor-spawn",
+        "executor-fork",
+        "executor-forkserver",
+    ];
     let mut theirs: BTreeMap<&str, Vec<Figures>> = BTreeMap::new();
     for _ in 0..3 {
         let mut figures = Figures::new();
