@@ -90,8 +90,9 @@
 //! worker's only task listens to that worker itself, so that one thread is woken instead of two,
 //! and looks for the answer for some microseconds before it sleeps while that proves worth it.
 //! Control messages (start, ready, failure) go through ipc-channel; descriptors go
-//! through a socket. One thread of the pool reads everything and never waits for a worker, so two
-//! full channels never wait for each other.
+//! through a socket. A pool has three threads: one reads all answers and never waits for a worker,
+//! so that two full channels never wait for each other; one starts processes and asks for
+//! snapshots; one passes on what workers print.
 //!
 //! # Limits
 //!
@@ -104,6 +105,7 @@
 //!   its new worker.
 //! - Updates for a worker that is busy are kept until it takes them in: a time-out for tasks bounds
 //!   that.
+//! - Programs that a worker starts inherit from it that Ctrl-C is ignored.
 //! - A pool must not be forked along: in a forked copy of the process its handles do nothing.
 //! - Under `fork`, workers inherit what the process had open when the zygote was made.
 //!
