@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use ipc_channel::ipc::{self, IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcSender};
 use process_pool::{
     BoxError, Bytes, Context, ProcessPool, Service, Snapshot, StartMethod, prepare_fork, service,
 };
@@ -145,6 +146,44 @@ fn broadcasts(figures: &mut Figures) {
     }
 }
 
+/// The round trip that ipc-channel would add to a task: bytes to another process and back.
+fn ipc_channel_alone() -> Figures {
+    let (server, name) =
+        IpcOneShotServer::<(IpcBytesSender, IpcBytesReceiver)>::new().expect("made");
+    let own = std::env::current_exe().expect("a path");
+    let mut child = Command::new(own).env("IPC_ECHO", name).spawn().expect("started");
+    let (_, (there, back)) = server.accept().expect("connected");
+    let request = [0; 40];
+    let trip = || {
+        there.send(&request).expect("sent");
+        assert_eq!(back.recv().expect("received").len(), request.len());
+    };
+    (0..2_000).for_each(|_| trip());
+    let mut times: Vec<_> = (0..20_000)
+        .map(|_| {
+            let since = Instant::now();
+            trip();
+            since.elapsed()
+        })
+        .collect();
+    drop(there);
+    child.wait().expect("ended");
+    Figures::from([
+        ("no-op median, us", quantile(&mut times, 0.5)),
+        ("no-op p99, us", quantile(&mut times, 0.99)),
+    ])
+}
+
+/// The other side of [`ipc_channel_alone`].
+fn ipc_echo(name: String) {
+    let (there, requests) = ipc::bytes_channel().expect("made");
+    let (answers, back) = ipc::bytes_channel().expect("made");
+    IpcSender::connect(name).expect("connected").send((there, back)).expect("sent");
+    while let Ok(bytes) = requests.recv() {
+        answers.send(&bytes).expect("sent");
+    }
+}
+
 fn python(peer: &str) -> Option<Figures> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peer.py");
     let output = Command::new("python3").arg(script).arg(peer).output().ok()?;
@@ -160,13 +199,23 @@ fn python(peer: &str) -> Option<Figures> {
 fn main() {
     process_pool::init(&[service::<NoOp>(), service::<Echo>()]);
     prepare_fork().expect("one thread");
+    if let Ok(name) = std::env::var("IPC_ECHO") {
+        return ipc_echo(name);
+    }
     // `cargo test --benches` only asks whether it runs.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
     let gigabyte = std::env::var("PARENT_GB").is_ok().then(|| vec![1_u8; 1 << 30]);
     let mut rounds = Vec::new();
-    let peers = ["pool-spawn", "pool-fork", "pool-forkserver", "executor-spawn", "executor-fork"];
+    let peers = [
+        "pool-spawn",
+        "pool-fork",
+        "pool-forkserver",
+        "executor-spawn",
+        "executor-fork",
+        "executor-forkserver",
+    ];
     let mut theirs: BTreeMap<&str, Vec<Figures>> = BTreeMap::new();
     for _ in 0..3 {
         let mut figures = Figures::new();
@@ -175,6 +224,7 @@ fn main() {
         starts(&mut figures);
         broadcasts(&mut figures);
         rounds.push(figures);
+        theirs.entry("ipc-channel alone").or_default().push(ipc_channel_alone());
         for peer in peers {
             if let Some(figures) = python(peer) {
                 theirs.entry(peer).or_default().push(figures);

@@ -92,6 +92,16 @@ pub enum WhenFull {
     Refuse,
 }
 
+/// Where workers print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Output {
+    /// To this process's output and error, through the pool, whole lines at a time.
+    #[default]
+    Lines,
+    /// To what this process had when the worker, or what forked it, was started.
+    Inherit,
+}
+
 /// What a worker that starts late must be told, so that it knows what the others know.
 #[derive(Clone, Debug)]
 pub struct Snapshot<U> {
@@ -127,6 +137,7 @@ pub(crate) struct Settings {
     pub(crate) ring: usize,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stack_size: Option<u64>,
+    pub(crate) output: Output,
     pub(crate) snapshots: Option<Snapshots>,
 }
 
@@ -171,6 +182,7 @@ impl<S: Service> Builder<S> {
             ring: 1 << 19,
             memory_limit: None,
             stack_size: None,
+            output: Output::Lines,
             snapshots: None,
         };
         Self { settings, args: codec::encode(args), attachments: Vec::new(), service: PhantomData }
@@ -198,7 +210,8 @@ impl<S: Service> Builder<S> {
         self
     }
 
-    /// A variable in the environment of the workers. By default, they inherit the environment.
+    /// A variable in the environment of the workers, such as `RAYON_NUM_THREADS`. By default,
+    /// they inherit the environment.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.env.push((name.into(), value.into()));
         self
@@ -274,13 +287,20 @@ impl<S: Service> Builder<S> {
         self
     }
 
+    /// Where workers print. By default, through the pool, whole lines at a time.
+    pub fn output(mut self, output: Output) -> Self {
+        self.settings.output = output;
+        self
+    }
+
     /// Where the pool asks for a snapshot when a worker starts after a broadcast.
     ///
     /// Pools that broadcast need it. It is called on a thread of the pool, never at the same time
     /// as itself, and not while a lock of the pool is held. The state that it reads must be at
     /// least as new as the last broadcast that had returned when it was called: an owner that
     /// changes its state, broadcasts and keeps the number under one lock, which this closure takes
-    /// too, has that.
+    /// too, has that. Such an owner does not hold the lock while it waits for a task, for
+    /// readiness or for the end of the pool.
     pub fn snapshots(
         mut self,
         snapshot: impl Fn() -> Snapshot<S::Update> + Send + Sync + 'static,

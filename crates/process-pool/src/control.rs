@@ -15,6 +15,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ipc_channel::ipc::{IpcBytesReceiver, IpcBytesSender};
+use parking_lot::Mutex;
 use rustix::io::{DupFlags, Errno, Result};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,8 @@ pub(crate) struct Start {
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stack_size: Option<u64>,
     pub(crate) spin: bool,
+    pub(crate) events: u8,
+    pub(crate) pipes: bool,
 }
 
 /// What a worker says beside its answers.
@@ -40,8 +43,10 @@ pub(crate) struct Start {
 pub(crate) enum Said {
     /// The state is made: tasks may come.
     Ready,
-    /// There is no such service, or it is of another build.
+    /// There is no such service.
     Stranger(String),
+    /// The service is of another build.
+    OtherBuild(String),
     /// The initializer, or an update, failed.
     Failed { message: String, backtrace: Option<String> },
     /// Something for the log of the pool's process.
@@ -50,7 +55,7 @@ pub(crate) enum Said {
 
 /// The sending end.
 #[derive(Debug)]
-pub(crate) struct Sender(IpcBytesSender);
+pub(crate) struct Sender(Mutex<IpcBytesSender>);
 
 /// The receiving end.
 #[derive(Debug)]
@@ -67,7 +72,7 @@ impl Sender {
         drop(crate::sys::socket_pair()?);
         let (sender, _) = channel()?;
         replace(fd_of(&sender)?, &socket)?;
-        Ok(Self(sender))
+        Ok(Self(Mutex::new(sender)))
     }
 
     /// Sends a message. It blocks while the other side has a full socket and reads nothing.
@@ -75,12 +80,13 @@ impl Sender {
         let bytes = codec::encode(message).map_err(std::io::Error::other)?;
         let mut packet = Vec::with_capacity(PIECE.min(bytes.len()) + 1);
         let mut pieces = bytes.chunks(PIECE).peekable();
+        let channel = self.0.lock();
         while let Some(piece) = pieces.next() {
             packet.clear();
             packet.push(u8::from(pieces.peek().is_some()));
             packet.extend_from_slice(piece);
             loop {
-                match self.0.send(&packet) {
+                match channel.send(&packet) {
                     Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
                     Ok(()) => break,

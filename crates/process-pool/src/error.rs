@@ -11,6 +11,8 @@ use crate::service::WorkerId;
 pub enum ErrorKind {
     /// `process_pool::init` was not called at the top of `main`, here or in the helper.
     NotInitialized,
+    /// The worker's executable was built from another version of the service.
+    OtherBuild,
     /// A setting of the pool cannot be met.
     Config,
     /// The start method cannot be used here and now; the message says why.

@@ -7,11 +7,12 @@ use std::sync::{Arc, OnceLock};
 use rustix::process::{Pid, Signal};
 
 use crate::control::{Receiver, Said, Sender, Start};
-use crate::ring::{Consumer, Producer, Segment, Way};
+use crate::ring::{Consumer, Producer};
+use crate::segment::{Segment, Way};
 use crate::service::{Entry, WorkerId};
 use crate::spin::Spin;
 use crate::worker::Link;
-use crate::{server, sys};
+use crate::{events, server, sys};
 
 /// The variable by which a re-run executable learns what it is: `worker:PID` or `server:PID`,
 /// with the number of the process that started it.
@@ -131,7 +132,7 @@ pub(crate) fn serve(socket: OwnedFd, services: &[Entry], parent: Pid, end: fn(i3
              the pool's is {:016x}",
             start.service, start.build
         );
-        let _ = link.control.send(&Said::Stranger(said));
+        let _ = link.control.send(&Said::OtherBuild(said));
         end(1)
     }
     watch(&link.lifeline);
@@ -149,10 +150,17 @@ pub(crate) fn serve(socket: OwnedFd, services: &[Entry], parent: Pid, end: fn(i3
 /// Takes the pool's first message: the descriptors, then what to be.
 fn greet(socket: OwnedFd) -> Option<(Start, Link)> {
     let (_, fds) = sys::recv_fds(&socket, &mut [0; 64]).ok()?;
-    let [receiver, sender, memory, bell] = <[OwnedFd; 4]>::try_from(fds).ok()?;
+    let mut fds = fds.into_iter();
+    let mut next = || fds.next();
+    let (receiver, sender, memory, bell) = (next()?, next()?, next()?, next()?);
     let segment = Arc::new(Segment::open(&memory).ok()?);
-    let control = Sender::adopt(sender).ok()?;
+    let control = Arc::new(Sender::adopt(sender).ok()?);
     let start: Start = Receiver::adopt(receiver).ok()?.recv()?;
+    if start.pipes {
+        rustix::stdio::dup2_stdout(&next()?).ok()?;
+        rustix::stdio::dup2_stderr(&next()?).ok()?;
+    }
+    events::forward(&control, start.events);
     let link = Link {
         worker: WorkerId(start.worker),
         tasks: Consumer::new(segment.clone(), Way::ToWorker),

@@ -78,7 +78,9 @@
 //! end of a socket.
 //!
 //! **Seeing inside.** [`ProcessPool::counters`] counts tasks, deaths and bytes; deaths and failed
-//! starts are `tracing` warnings under the target `process_pool`.
+//! starts are `tracing` warnings under the target `process_pool`. Events of workers arrive at this
+//! process's subscriber under `process_pool::worker`, with the worker's number. What workers print
+//! is passed through whole lines at a time ([`Builder::output`]).
 //!
 //! # How a task travels
 //!
@@ -88,8 +90,9 @@
 //! worker's only task listens to that worker itself, so that one thread is woken instead of two,
 //! and looks for the answer for some microseconds before it sleeps while that proves worth it.
 //! Control messages (start, ready, failure) go through ipc-channel; descriptors go
-//! through a socket. One thread of the pool reads everything and never waits for a worker, so two
-//! full channels never wait for each other.
+//! through a socket. A pool has three threads: one reads all answers and never waits for a worker,
+//! so that two full channels never wait for each other; one starts processes and asks for
+//! snapshots; one passes on what workers print.
 //!
 //! # Limits
 //!
@@ -102,6 +105,7 @@
 //!   its new worker.
 //! - Updates for a worker that is busy are kept until it takes them in: a time-out for tasks bounds
 //!   that.
+//! - Programs that a worker starts inherit from it that Ctrl-C is ignored.
 //! - A pool must not be forked along: in a forked copy of the process its handles do nothing.
 //! - Under `fork`, workers inherit what the process had open when the zygote was made.
 //!
@@ -123,15 +127,19 @@ mod builder;
 mod codec;
 mod control;
 mod error;
+mod events;
 mod frame;
 mod init;
 mod link;
 mod listen;
+mod output;
 mod pool;
 mod reactor;
 mod ring;
+mod segment;
 mod server;
 mod service;
+mod sleep;
 mod spin;
 mod starter;
 mod state;
@@ -139,7 +147,7 @@ mod sys;
 mod task;
 mod worker;
 
-pub use builder::{Builder, Snapshot, StartMethod, WhenFull, available_start_methods};
+pub use builder::{Builder, Output, Snapshot, StartMethod, WhenFull, available_start_methods};
 pub use codec::Bytes;
 pub use error::{Error, ErrorKind};
 pub use init::init;

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use crate::control::Receiver;
 use crate::frame::{Assembler, Garbage, Head, Kind};
-use crate::ring::{CLAIMS, Consumer, Producer, Segment};
+use crate::ring::{Consumer, Producer};
+use crate::segment::{CLAIMS, Segment};
 use crate::service::{Attachment, WorkerId};
 use crate::sys::{self, Process};
 use crate::task::Job;
@@ -90,6 +91,8 @@ pub(crate) struct Link {
     pub(crate) was_ready: bool,
     /// The process has reached `init`.
     pub(crate) greeted: bool,
+    /// It has overwritten what it shares with the pool.
+    pub(crate) garbled: bool,
     /// A caller listens to the ring.
     pub(crate) listened: bool,
     /// Broadcasts since the process was started, until it is ready.
@@ -131,7 +134,7 @@ pub(crate) struct Answer {
 
 impl Link {
     pub(crate) fn new(id: WorkerId, ends: Ends, deadline: Instant, born_after: u64) -> Self {
-        use crate::ring::Way;
+        use crate::segment::Way;
         let Ends { process, segment, bell, lifeline, control, greeted } = ends;
         Self {
             id,
@@ -150,6 +153,7 @@ impl Link {
             stopped: false,
             was_ready: false,
             greeted,
+            garbled: false,
             listened: false,
             held: Vec::new(),
             born_after,
@@ -268,7 +272,8 @@ impl Link {
             while let Some((head, body)) = self.assembler.next(&mut self.answers)? {
                 self.answers.wake_producer();
                 // Tasks in between were taken back; the claims made sure of that.
-                let sent = self.outstanding.pop_front().filter(|sent| sent.seq == head.seq);
+                let answered = self.outstanding.front().is_some_and(|sent| sent.seq == head.seq);
+                let sent = if answered { self.outstanding.pop_front() } else { None };
                 let job = sent.ok_or(Garbage)?.job;
                 self.since = sys::now();
                 answers.push(Answer { job, head, body });

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use crate::link::Phase;
-use crate::ring::Segment;
+use crate::segment::Segment;
 use crate::service::WorkerId;
 use crate::state::{Course, Shared, State};
 use crate::task::{Job, Outcome};

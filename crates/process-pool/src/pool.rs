@@ -4,10 +4,11 @@ use std::marker::PhantomData;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use crate::builder::{Builder, Settings};
+use crate::builder::{self, Builder, Settings};
 use crate::codec;
 use crate::error::{Error, ErrorKind};
 use crate::link::{Out, Phase, Update};
+use crate::output::Output;
 use crate::reactor::Reactor;
 use crate::service::{Attachment, Key, Service};
 use crate::starter::Starter;
@@ -56,8 +57,14 @@ impl<S: Service> ProcessPool<S> {
             sys::event_fd().map_err(|error| system("making an event descriptor")(error.into()))?;
         sys::watch(&poller, &wake, crate::reactor::WAKE, true)
             .map_err(|error| system("watching a descriptor")(error.into()))?;
+        let output = match settings.output {
+            builder::Output::Lines => {
+                Some(Output::new().map_err(|error| system("making a poller")(error.into()))?)
+            }
+            builder::Output::Inherit => None,
+        };
         let (orders, received) = mpsc::channel();
-        let shared = Arc::new(Shared::new(settings, poller, wake, orders));
+        let shared = Arc::new(Shared::new(settings, poller, wake, orders, output));
         let thread = |name: &str| std::thread::Builder::new().name(format!("process-pool-{name}"));
         let starter = Starter::new(shared.clone(), received);
         let starter =

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use crate::control::Said;
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::frame::Kind;
 use crate::link::{Answer, Link, Phase};
 use crate::service::WorkerId;
 use crate::starter::Order;
-use crate::state::{Course, Shared, State};
+use crate::state::{Course, Death, Shared, State};
 use crate::worker::Failure;
 use crate::{codec, sys};
 
@@ -83,6 +84,7 @@ impl State {
         let intact = link.read_answers(answers).and_then(|()| link.flush());
         if intact.is_err() && link.phase != Phase::Dying {
             link.last_words = Some(("wrote garbage into its ring".to_owned(), None));
+            link.garbled = true;
             link.kill();
         }
         self.take_answers(worker, answers);
@@ -147,11 +149,14 @@ impl State {
                 Said::Stranger(text) => {
                     self.fail(&Error::new(ErrorKind::NotInitialized, text), shared);
                 }
+                Said::OtherBuild(text) => {
+                    self.fail(&Error::new(ErrorKind::OtherBuild, text), shared);
+                }
                 Said::Failed { message, backtrace } => {
                     link.last_words = Some((message, backtrace));
                 }
-                Said::Event { level: _, target, message } => {
-                    tracing::info!(target: "process_pool::worker", %worker, worker_target = target, "{message}");
+                Said::Event { level, target, message } => {
+                    self.notes.push(Note::Event { worker, level, target, message });
                 }
             }
         }
@@ -192,16 +197,19 @@ impl State {
         let mut again = Vec::new();
         let outstanding = std::mem::take(&mut link.outstanding);
         let graceful = link.stopped && exit == Some(sys::Exit::Code(0));
-        for sent in outstanding {
-            if !link.segment.was_started(sent.seq)
-                || self.after_death(&sent.job, &shared.settings, worker, &end, signal)
-            {
+        let out_of_date = link.last_words.is_some() && link.phase != Phase::Dying;
+        for (at, sent) in outstanding.into_iter().enumerate() {
+            let started = link.segment.was_started(sent.seq) || (at == 0 && link.garbled);
+            // The first may have been the cause before it started: too large to be taken in.
+            let harmless = !started && (at > 0 || out_of_date);
+            let death = Death { worker, started, end: &end, signal };
+            if harmless || self.after_death(&sent.job, &death, &shared.settings) {
                 again.push(sent.job);
             }
         }
         self.put_back(again);
         match link.last_words {
-            Some((message, backtrace)) if link.phase != Phase::Dying => {
+            Some((message, backtrace)) if out_of_date => {
                 let text = format!("{worker} could not take an update in: {message}");
                 return self.start_failed(at, worker, text, backtrace, shared);
             }
@@ -209,11 +217,10 @@ impl State {
         }
         if graceful {
             self.counters.recycled += u64::from(self.course == Course::Running);
-        } else if link.phase != Phase::Dying {
+        } else if link.phase != Phase::Dying || link.garbled {
             self.counters.deaths += 1;
             self.barren_deaths += 1;
-            let pid = link.process.pid.as_raw_nonzero();
-            tracing::warn!(target: "process_pool", %worker, pid, "a worker {end}");
+            self.notes.push(Note::Death { worker, pid: link.process.pid, end });
             // Workers that die without ever answering are not replaced as fast as they die.
             let barren = self.barren_deaths.saturating_sub(3).min(10);
             if barren > 0 {

@@ -1,6 +1,4 @@
-//! The shared memory between the pool and one worker: two byte rings and a table of claims.
-//!
-//! # The rings
+//! Byte rings in the shared memory between the pool and one worker.
 //!
 //! Each ring has one producer and one consumer, in two processes. Positions count bytes and only
 //! grow; `tail - head` bytes are filled, and position `p` lies at `p % capacity`. The producer
@@ -11,76 +9,24 @@
 //! A ring is a stream, not a queue of messages: a message larger than the ring passes through it
 //! in pieces while the consumer reads.
 //!
+//! That both sides keep to this is a promise of this crate's code on both sides: a link makes one
+//! producer and one consumer of each ring (`link.rs` in the pool, `init.rs` in the worker), and a
+//! worker of another build is refused. A service that overwrites the segment by other means has
+//! broken the rules of Rust already; the pool checks every position and length that it reads, so
+//! that this costs the worker and not the pool.
+//!
 //! # Sleeping
 //!
-//! Whoever finds nothing to do sets its `waits` word, looks once more, and sleeps. Whoever has
-//! moved a position looks at the other's `waits` word afterwards, and wakes when it was set. With
-//! a sequentially consistent fence between the two steps on both sides, one of the two sees the
-//! other: either the sleeper sees the bytes or the waker sees the sleeper. Workers sleep on the
-//! word itself (a futex); the pool sleeps in `epoll` and is woken through an event descriptor.
-//!
-//! # Claims
-//!
-//! A task that lies in a ring unstarted can be taken back, by whoever is first: the worker turns
-//! the task's claim from *sent* to *started*, the pool from *sent* to *revoked*. The claim also
-//! tells, after a death, which task the worker was at.
+//! Whoever finds nothing to do announces that, looks once more, and sleeps; whoever has moved a
+//! position wakes one who has announced it ([`sleep`]). Workers sleep on the word itself (a
+//! futex); the pool sleeps in `epoll` and is woken through an event descriptor.
 
-use std::os::fd::OwnedFd;
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags};
-use rustix::thread::futex;
-
+use crate::segment::{Segment, Way, wait_on, wake_on};
+use crate::sleep::{self, AWAKE, LISTENS, SLEEPS};
 use crate::spin::Spin;
-
-/// How many tasks a worker may hold, started or not.
-pub(crate) const CLAIMS: u64 = 64;
-
-const MAGIC: u64 = u64::from_le_bytes(*b"procpool");
-const VERSION: u32 = 1;
-const DATA_OFFSET: usize = 4096;
-
-const SENT: u64 = 1;
-const STARTED: u64 = 2;
-const REVOKED: u64 = 3;
-const CANCELLED: u64 = 4;
-
-#[repr(C, align(128))]
-struct Position(AtomicU64);
-
-#[repr(C, align(128))]
-struct Waits(AtomicU32);
-
-#[repr(C)]
-struct Side {
-    head: Position,
-    tail: Position,
-    consumer: Waits,
-    producer: Waits,
-}
-
-/// What lies at the start of the segment. Only atomics, so that any bytes in it are valid and
-/// both processes may hold references to it.
-#[repr(C)]
-struct Header {
-    magic: AtomicU64,
-    version: AtomicU32,
-    capacity: AtomicU32,
-    claims: [AtomicU64; 64],
-    consumed: Position,
-    sides: [Side; 2],
-}
-
-const _: () = assert!(size_of::<Header>() <= DATA_OFFSET);
-
-/// What the consumer's `waits` word says.
-const AWAKE: u32 = 0;
-const SLEEPS: u32 = 1;
-const LISTENS: u32 = 2;
 
 /// Who must be woken when there is something to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,181 +35,6 @@ pub(crate) enum Sleeper {
     Usual,
     /// A caller who sleeps on the word itself, because the next answer is its own.
     Listener,
-}
-
-/// Which way a ring runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    ToWorker = 0,
-    ToPool = 1,
-}
-
-/// One mapped segment. It is unmapped on drop; the memory goes with its last mapping.
-pub(crate) struct Segment {
-    base: NonNull<u8>,
-    len: usize,
-    capacity: usize,
-}
-
-// SAFETY: the mapping belongs to the process, not to a thread; all shared access goes through
-// atomics and through the ring protocol described above.
-unsafe impl Send for Segment {}
-// SAFETY: as above.
-unsafe impl Sync for Segment {}
-
-impl Segment {
-    /// Makes an anonymous segment whose rings hold `capacity` bytes each, a power of two.
-    ///
-    /// The descriptor is sealed against changes of size: no holder can truncate it under the
-    /// mappings of others.
-    pub(crate) fn create(capacity: usize) -> rustix::io::Result<(Self, OwnedFd)> {
-        assert!(capacity.is_power_of_two(), "invariant: ring capacity is a power of two");
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let fd = rustix::fs::memfd_create("process-pool", flags)?;
-        rustix::fs::ftruncate(&fd, (DATA_OFFSET + 2 * capacity) as u64)?;
-        rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let segment = Self::map(&fd, capacity)?;
-        let header = segment.header();
-        header.magic.store(MAGIC, Ordering::Relaxed);
-        header.version.store(VERSION, Ordering::Relaxed);
-        let capacity = u32::try_from(capacity).map_err(|_| Errno::INVAL)?;
-        header.capacity.store(capacity, Ordering::Relaxed);
-        Ok((segment, fd))
-    }
-
-    /// Maps a segment that the other side made, after checking that it is one.
-    pub(crate) fn open(fd: &OwnedFd) -> rustix::io::Result<Self> {
-        let size = usize::try_from(rustix::fs::fstat(fd)?.st_size).map_err(|_| Errno::INVAL)?;
-        let seals = rustix::fs::fcntl_get_seals(fd)?;
-        let data = size.checked_sub(DATA_OFFSET).ok_or(Errno::INVAL)?;
-        if !seals.contains(SealFlags::SHRINK) || !(data / 2).is_power_of_two() {
-            return Err(Errno::INVAL);
-        }
-        let segment = Self::map(fd, data / 2)?;
-        let header = segment.header();
-        if header.magic.load(Ordering::Relaxed) != MAGIC
-            || header.version.load(Ordering::Relaxed) != VERSION
-            || header.capacity.load(Ordering::Relaxed) as usize != data / 2
-        {
-            return Err(Errno::INVAL);
-        }
-        Ok(segment)
-    }
-
-    fn map(fd: &OwnedFd, capacity: usize) -> rustix::io::Result<Self> {
-        let len = DATA_OFFSET + 2 * capacity;
-        let prot = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address that the kernel chooses replaces nothing.
-        let base =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, prot, MapFlags::SHARED, fd, 0) }?;
-        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Self { base, len, capacity })
-    }
-
-    fn header(&self) -> &Header {
-        // SAFETY: `base` is page-aligned and points to a live mapping of at least `DATA_OFFSET`
-        // bytes (`map`), which cannot shrink (sealed) and lives as long as `self`; `Header` is
-        // atomics only, for which every bit pattern is valid and shared writing is allowed.
-        unsafe { self.base.cast::<Header>().as_ref() }
-    }
-
-    fn side(&self, way: Way) -> &Side {
-        &self.header().sides[way as usize]
-    }
-
-    fn data(&self, way: Way, at: usize) -> NonNull<u8> {
-        debug_assert!(at < self.capacity, "invariant: position within the ring");
-        // SAFETY: `DATA_OFFSET + 2 * capacity` is the length of the mapping (`map`), and `at` is
-        // below `capacity`, so the result lies inside.
-        unsafe { self.base.add(DATA_OFFSET + way as usize * self.capacity + at) }
-    }
-
-    fn claim(&self, seq: u64) -> &AtomicU64 {
-        let index = usize::try_from(seq % CLAIMS).expect("invariant: 64 claims");
-        &self.header().claims[index]
-    }
-
-    /// Pool: this task lies in the ring, free to be started.
-    pub(crate) fn offer(&self, seq: u64) {
-        self.claim(seq).store(seq << 3 | SENT, Ordering::Release);
-    }
-
-    /// Worker: starts a task; `false` when the pool has taken it back.
-    pub(crate) fn start(&self, seq: u64) -> bool {
-        let started = self.swap_claim(seq, SENT, STARTED);
-        self.header().consumed.0.store(seq + 1, Ordering::Release);
-        started
-    }
-
-    /// Pool: takes a task back; `false` when the worker has started it.
-    pub(crate) fn revoke(&self, seq: u64) -> bool {
-        self.swap_claim(seq, SENT, REVOKED)
-    }
-
-    /// Pool: tells a started task that nobody waits for it.
-    pub(crate) fn cancel(&self, seq: u64) {
-        self.swap_claim(seq, STARTED, CANCELLED);
-    }
-
-    /// Pool: whether the worker has started this task.
-    pub(crate) fn was_started(&self, seq: u64) -> bool {
-        let claim = self.claim(seq).load(Ordering::Acquire);
-        claim == (seq << 3 | STARTED) || claim == (seq << 3 | CANCELLED)
-    }
-
-    /// Worker: whether nobody waits for this task any more.
-    pub(crate) fn is_cancelled(&self, seq: u64) -> bool {
-        self.claim(seq).load(Ordering::Relaxed) == (seq << 3 | CANCELLED)
-    }
-
-    /// Pool: all tasks below this one have left the ring, started or revoked.
-    pub(crate) fn consumed(&self) -> u64 {
-        self.header().consumed.0.load(Ordering::Acquire)
-    }
-
-    /// Pool: sleeps until the worker answers or [`dismiss`](Self::dismiss) is called.
-    pub(crate) fn listen(&self) {
-        let word = &self.side(Way::ToPool).consumer.0;
-        let _ = futex::wait(word, futex::Flags::empty(), LISTENS, None);
-    }
-
-    /// Pool: whether a listener has nothing to hear yet.
-    pub(crate) fn is_listened(&self) -> bool {
-        self.side(Way::ToPool).consumer.0.load(Ordering::Acquire) == LISTENS
-    }
-
-    /// Pool: wakes a listener, and leaves the ring to the usual reader.
-    pub(crate) fn dismiss(&self) {
-        let word = &self.side(Way::ToPool).consumer.0;
-        // Every answer since the listener came would have changed the word; so there is none,
-        // and the next one rings.
-        let _ = word.compare_exchange(LISTENS, SLEEPS, Ordering::SeqCst, Ordering::SeqCst);
-        let _ = futex::wake(word, futex::Flags::empty(), 1);
-    }
-
-    /// Worker: wakes a listener.
-    pub(crate) fn wake_listener(&self) {
-        let _ = futex::wake(&self.side(Way::ToPool).consumer.0, futex::Flags::empty(), 1);
-    }
-
-    fn swap_claim(&self, seq: u64, from: u64, to: u64) -> bool {
-        let (from, to) = (seq << 3 | from, seq << 3 | to);
-        self.claim(seq).compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
-
-impl std::fmt::Debug for Segment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Segment").field("capacity", &self.capacity).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Segment {
-    fn drop(&mut self) {
-        // SAFETY: `base` and `len` are those of the mapping made in `map`, which `self` owns; no
-        // reference into it outlives `self`.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
-    }
 }
 
 /// The ring's positions make no sense: the other process has overwritten them.
@@ -307,7 +78,7 @@ impl Producer {
 
     /// Who sleeps at the other end and must be woken, which this call promises to do.
     pub(crate) fn sleeper(&self) -> Option<Sleeper> {
-        match take(&self.segment.side(self.way).consumer.0) {
+        match sleep::take(&self.segment.side(self.way).consumer.0) {
             AWAKE => None,
             LISTENS => Some(Sleeper::Listener),
             _ => Some(Sleeper::Usual),
@@ -317,7 +88,7 @@ impl Producer {
     /// Wakes a consumer that sleeps on its futex.
     pub(crate) fn wake_consumer(&self) {
         if self.sleeper().is_some() {
-            let _ = futex::wake(&self.segment.side(self.way).consumer.0, futex::Flags::empty(), 1);
+            wake_on(&self.segment.side(self.way).consumer.0);
         }
     }
 
@@ -337,7 +108,7 @@ impl Producer {
     pub(crate) fn wait_for_room(&self) {
         self.want_room();
         while self.is_full() {
-            sleep(&self.segment.side(self.way).producer.0);
+            wait_on(&self.segment.side(self.way).producer.0, SLEEPS);
             self.want_room();
         }
     }
@@ -393,13 +164,13 @@ impl Consumer {
 
     /// Whether the producer waits for room and must be woken, which this call promises to do.
     pub(crate) fn producer_waits(&self) -> bool {
-        take(&self.segment.side(self.way).producer.0) != AWAKE
+        sleep::take(&self.segment.side(self.way).producer.0) != AWAKE
     }
 
     /// Wakes a producer that sleeps on its futex.
     pub(crate) fn wake_producer(&self) {
         if self.producer_waits() {
-            let _ = futex::wake(&self.segment.side(self.way).producer.0, futex::Flags::empty(), 1);
+            wake_on(&self.segment.side(self.way).producer.0);
         }
     }
 
@@ -414,14 +185,8 @@ impl Consumer {
     }
 
     fn announce(&self, word: u32) -> bool {
-        let waits = &self.segment.side(self.way).consumer.0;
-        waits.store(word, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        if matches!(self.available(), Ok(0)) {
-            return true;
-        }
-        waits.store(AWAKE, Ordering::SeqCst);
-        false
+        let nothing = || matches!(self.available(), Ok(0));
+        sleep::announce(&self.segment.side(self.way).consumer.0, word, nothing)
     }
 
     /// Sleeps until there is something to read, after looking for it for a while.
@@ -430,7 +195,7 @@ impl Consumer {
             return;
         }
         while self.announce_sleep() {
-            sleep(&self.segment.side(self.way).consumer.0);
+            wait_on(&self.segment.side(self.way).consumer.0, SLEEPS);
         }
     }
 }
@@ -442,19 +207,6 @@ fn index(position: u64, capacity: usize) -> usize {
 fn filled(head: u64, tail: u64, capacity: usize) -> Result<usize, Corrupt> {
     let filled = usize::try_from(tail.wrapping_sub(head)).map_err(|_| Corrupt)?;
     if filled <= capacity { Ok(filled) } else { Err(Corrupt) }
-}
-
-/// Takes the waits word of the other side back, after a step that it may wait for.
-fn take(waits: &AtomicU32) -> u32 {
-    fence(Ordering::SeqCst);
-    match waits.load(Ordering::Relaxed) {
-        AWAKE => AWAKE,
-        _ => waits.swap(AWAKE, Ordering::SeqCst),
-    }
-}
-
-fn sleep(waits: &AtomicU32) {
-    let _ = futex::wait(waits, futex::Flags::empty(), SLEEPS, None);
 }
 
 #[cfg(test)]
@@ -512,35 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_goes_to_one_side_only() {
-        let (_producer, _consumer, segment) = ends(4096);
-        for seq in 0..200 {
-            segment.offer(seq);
-            if seq % 2 == 0 {
-                assert!(segment.revoke(seq));
-                assert!(!segment.start(seq));
-            } else {
-                assert!(segment.start(seq) && segment.was_started(seq));
-                assert!(!segment.revoke(seq));
-                segment.cancel(seq);
-                assert!(segment.is_cancelled(seq) && segment.was_started(seq));
-            }
-            assert_eq!(segment.consumed(), seq + 1);
-        }
-    }
-
-    #[test]
     fn overwritten_positions_are_an_error() {
         let (mut producer, mut consumer, segment) = ends(4096);
         segment.side(Way::ToWorker).tail.0.store(1 << 40, Ordering::SeqCst);
         assert_eq!(consumer.read(&mut Vec::new(), 1), Err(Corrupt));
         segment.side(Way::ToWorker).head.0.store(1 << 40, Ordering::SeqCst);
         assert_eq!(producer.write(&[1]), Err(Corrupt));
-    }
-
-    #[test]
-    fn a_foreign_file_is_refused() {
-        let fd = rustix::fs::memfd_create("x", rustix::fs::MemfdFlags::ALLOW_SEALING).unwrap();
-        assert!(Segment::open(&fd).is_err());
     }
 }

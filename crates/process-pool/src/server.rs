@@ -55,11 +55,12 @@ fn fork_for(parent: Pid) -> Fork {
     if rustix::process::getppid() != Some(parent) {
         init::end_now(0);
     }
-    let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+    let flags = libc::c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
+    let none: libc::c_long = 0;
     // SAFETY: without `CLONE_VM` and with no stack given, this is a fork. The process has one
     // thread (the server and the zygote start none), so the child holds no lock of a thread that
     // does not exist in it.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
     match pid {
         0 => Fork::Child,
         -1 => Fork::Failed(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EAGAIN)),
@@ -86,6 +87,11 @@ impl Server {
     pub(crate) fn request(&self, lifeline: &OwnedFd) -> rustix::io::Result<()> {
         use std::os::fd::AsFd;
         sys::send_fds(&self.socket, b"fork", &[lifeline.as_fd()], true)
+    }
+
+    /// Whether the process is gone.
+    fn has_ended(&self) -> bool {
+        sys::hung_up(&self.socket, Some(std::time::Duration::ZERO))
     }
 
     /// Why the last request failed, if the server has said so.
@@ -115,7 +121,11 @@ pub(crate) fn with_zygote<T>(code: impl FnOnce(&Server) -> T) -> Option<T> {
 
 /// Why no zygote can be forked now; `None` when it can, or is there.
 pub(crate) fn why_no_zygote() -> Option<String> {
-    if ZYGOTE.lock().is_some() {
+    let mut zygote = ZYGOTE.lock();
+    if zygote.as_ref().is_some_and(Server::has_ended) {
+        *zygote = None;
+    }
+    if zygote.is_some() {
         return None;
     }
     let threads = sys::thread_count();

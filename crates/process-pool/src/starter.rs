@@ -7,16 +7,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 use crate::builder::StartMethod;
 use crate::control::{Receiver, Sender, Start};
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::init::ROLE;
 use crate::link::{Ends, Link, Out};
 use crate::reactor;
-use crate::ring::Segment;
+use crate::segment::Segment;
 use crate::server::{self, Server};
 use crate::service::WorkerId;
 use crate::state::{Course, Shared};
@@ -45,13 +48,35 @@ impl Starter {
     }
 
     pub(crate) fn run(mut self) {
+        let (ends, ended) = mpsc::channel();
+        let passes = self.shared.output.as_ref().and_then(|_| self.pass_output_through(ends));
         while let Ok(order) = self.orders.recv() {
             match order {
                 Order::Start { place, worker } => self.start(place, worker),
                 Order::Snapshot { worker } => self.snapshot(worker),
-                Order::Quit => return,
+                Order::Quit => break,
             }
         }
+        if let (Some(output), Some(passes)) = (&self.shared.output, passes) {
+            output.quit(&ended, passes, self.shared.settings.stop_timeout);
+        }
+    }
+
+    /// Starts the thread for what workers print. It drops `ends` when it ends.
+    fn pass_output_through(&self, ends: mpsc::Sender<()>) -> Option<JoinHandle<()>> {
+        let shared = self.shared.clone();
+        let thread = std::thread::Builder::new().name("process-pool-output".to_owned());
+        let started = thread.spawn(move || {
+            if let Some(output) = &shared.output {
+                output.run();
+            }
+            drop(ends);
+        });
+        let failed = |error| {
+            let error = Error::new(ErrorKind::Start, format!("starting a thread: {error}"));
+            self.shared.locked(|state| state.fail(&error, &self.shared));
+        };
+        started.map_err(failed).ok()
     }
 
     fn start(&mut self, place: usize, worker: WorkerId) {
@@ -95,10 +120,14 @@ impl Starter {
         let segment = Arc::new(segment);
         let bell = sys::event_fd()?;
         let control = Receiver::adopt(said)?;
-        let fds = [far_commands.as_fd(), far_said.as_fd(), memory.as_fd(), bell.as_fd()];
+        let pipes = match &self.shared.output {
+            Some(output) => Some(output.pipes(worker.0)?),
+            None => None,
+        };
+        let mut fds = vec![far_commands.as_fd(), far_said.as_fd(), memory.as_fd(), bell.as_fd()];
+        fds.extend(pipes.iter().flatten().map(OwnedFd::as_fd));
         // Both first messages fit into the sockets, so this waits for nobody.
         sys::send_fds(&lifeline, b"pool", &fds, true)?;
-        drop((far_said, memory));
         let forks = settings.method == StartMethod::Fork;
         Sender::adopt(commands)?.send(&Start {
             service: settings.service.to_owned(),
@@ -108,14 +137,20 @@ impl Starter {
             memory_limit: settings.memory_limit,
             stack_size: settings.stack_size,
             spin: self.shared.cpus > 1,
+            events: crate::events::wanted(),
+            pipes: pipes.is_some(),
         })?;
-        drop(far_commands);
+        drop((far_commands, far_said, memory, pipes));
         let (process, greeted) = match settings.method {
             StartMethod::Spawn => (self.run_executable("worker", far)?, false),
             StartMethod::ForkServer => (self.fork_by_server(&lifeline, far)?, true),
             StartMethod::Fork => {
                 let asked = server::with_zygote(|zygote| zygote.request(&far));
-                asked.unwrap_or(Err(rustix::io::Errno::CHILD))?;
+                match asked {
+                    Some(Ok(())) => {}
+                    None | Some(Err(Errno::PIPE | Errno::CONNRESET)) => return Err(lost("zygote")),
+                    Some(Err(error)) => return Err(error.into()),
+                }
                 drop(far);
                 let process = self.greeting(&lifeline)?;
                 let refused = || server::with_zygote(Server::refusal).flatten();
@@ -184,16 +219,11 @@ impl Starter {
             .envs(settings.env.iter().map(|(name, value)| (name, value)))
             .env(ROLE, format!("{role}:{own}"))
             .stdin(Stdio::from(socket));
-        let mut child = command.spawn().map_err(|error| {
+        let child = command.spawn().map_err(|error| {
             let path = command.get_program().to_string_lossy();
             std::io::Error::new(error.kind(), format!("running {path}: {error}"))
         })?;
-        let pid = Pid::from_child(&child);
-        Process::of_child(pid).map_err(|error| {
-            let _ = child.kill();
-            let _ = child.wait();
-            error.into()
-        })
+        Ok(Process::of_child(Pid::from_child(&child))?)
     }
 
     fn snapshot(&self, worker: WorkerId) {
@@ -251,7 +281,7 @@ impl crate::state::State {
             let error = Error::with(ErrorKind::Start, text, Some(worker), backtrace);
             return self.fail(&error, shared);
         }
-        tracing::warn!(target: "process_pool", %worker, tries, "a worker did not start: {text}");
+        self.notes.push(Note::NoStart { worker, tries, text });
         let wait = std::time::Duration::from_millis(1 << tries.min(10));
         self.places[place].start_at = Some(sys::now() + wait);
     }

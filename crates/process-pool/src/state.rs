@@ -14,7 +14,9 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::builder::{Settings, WhenFull};
 use crate::error::{Error, ErrorKind};
+use crate::events::Note;
 use crate::link::{Link, Out, Phase, Update};
+use crate::output::Output;
 use crate::service::WorkerId;
 use crate::spin::Spin;
 use crate::starter::Order;
@@ -61,6 +63,16 @@ pub(crate) enum Course {
     Over,
 }
 
+/// The end of a worker that had a task.
+pub(crate) struct Death<'a> {
+    pub(crate) worker: WorkerId,
+    /// The task had started.
+    pub(crate) started: bool,
+    /// How the worker ended, in words.
+    pub(crate) end: &'a str,
+    pub(crate) signal: Option<i32>,
+}
+
 /// The place of one worker.
 #[derive(Default)]
 pub(crate) struct Place {
@@ -89,6 +101,8 @@ pub(crate) struct State {
     pub(crate) typical: u64,
     /// When the reactor looks at the clock next; `None` when it does not.
     pub(crate) looks_at: Option<Instant>,
+    /// What is to be told to the subscriber of this process, which is foreign code.
+    pub(crate) notes: Vec<Note>,
     done: Vec<(Arc<Job>, Outcome)>,
 }
 
@@ -101,6 +115,8 @@ pub(crate) struct Shared {
     pub(crate) poller: OwnedFd,
     pub(crate) wake: OwnedFd,
     pub(crate) orders: mpsc::Sender<Order>,
+    /// What workers print, unless they inherit where to print.
+    pub(crate) output: Option<Output>,
     /// How many CPUs this process may use.
     pub(crate) cpus: usize,
     spin: Mutex<Spin>,
@@ -118,6 +134,7 @@ impl Shared {
         poller: OwnedFd,
         wake: OwnedFd,
         orders: mpsc::Sender<Order>,
+        output: Option<Output>,
     ) -> Self {
         let places = (0..settings.workers)
             .map(|_| Place { start_at: Some(sys::now()), ..Place::default() })
@@ -135,12 +152,13 @@ impl Shared {
             next_worker: 0,
             typical: 0,
             looks_at: None,
+            notes: Vec::new(),
             done: Vec::new(),
         };
         let cpus = num_cpus::get();
         let spin = Mutex::new(Spin::new(cpus > 1));
         let (state, changed) = (Mutex::new(state), Condvar::new());
-        Self { state, changed, settings, poller, wake, orders, cpus, spin }
+        Self { state, changed, settings, poller, wake, orders, output, cpus, spin }
     }
 
     /// Runs code on the state, then hands over the outcomes that it produced.
@@ -152,11 +170,13 @@ impl Shared {
     }
 
     fn hand_over(&self, mut state: MutexGuard<'_, State>) {
-        if state.done.is_empty() {
+        if state.done.is_empty() && state.notes.is_empty() {
             return;
         }
         let mut done = std::mem::take(&mut state.done);
+        let notes = std::mem::take(&mut state.notes);
         drop(state);
+        notes.into_iter().for_each(Note::show);
         for (job, outcome) in done.drain(..) {
             job.complete(outcome);
         }
@@ -387,20 +407,20 @@ impl State {
     pub(crate) fn after_death(
         &mut self,
         job: &Arc<Job>,
+        death: &Death<'_>,
         settings: &Settings,
-        worker: WorkerId,
-        end: &str,
-        signal: Option<i32>,
     ) -> bool {
         if job.is_over() {
             return false;
         }
+        let Death { worker, started, end, signal } = *death;
         let deaths = job.deaths.fetch_add(1, Ordering::Relaxed) + 1;
-        if settings.repeatable && deaths < settings.max_deaths {
-            self.counters.repeats += 1;
+        let may_repeat = settings.repeatable || !started;
+        if may_repeat && deaths < settings.max_deaths {
+            self.counters.repeats += u64::from(started);
             return true;
         }
-        let text = if settings.repeatable {
+        let text = if may_repeat {
             format!("the task ended {deaths} workers; the last, {worker}, {end}")
         } else {
             format!("{worker} {end} in the middle of the task, which may not run twice")

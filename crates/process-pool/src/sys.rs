@@ -131,9 +131,18 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A child of this process that nobody has waited for yet.
+    /// A child of this process that nobody has waited for yet. Without room for its descriptor,
+    /// the child is ended and waited for.
     pub(crate) fn of_child(pid: Pid) -> Result<Self> {
-        Ok(Self { pid, fd: rustix::process::pidfd_open(pid, PidfdFlags::empty())? })
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(fd) => Ok(Self { pid, fd }),
+            Err(error) => {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+                let options = rustix::process::WaitOptions::empty();
+                let _ = retry_on_intr(|| rustix::process::waitpid(Some(pid), options));
+                Err(error)
+            }
+        }
     }
 
     /// Ends the process for sure. That it has ended already is fine.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::codec;
 use crate::error::{Error, ErrorKind};
-use crate::ring::Segment;
+use crate::segment::Segment;
 use crate::service::{Attachment, WorkerId};
 use crate::state::Shared;
 

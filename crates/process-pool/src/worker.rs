@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::control::{Said, Sender};
 use crate::error::chain;
 use crate::frame::{Assembler, Head, Kind};
-use crate::ring::{Consumer, Producer, Segment, Sleeper};
+use crate::ring::{Consumer, Producer, Sleeper};
+use crate::segment::Segment;
 use crate::service::{BoxError, Key, Service, WorkerId};
 use crate::spin::Spin;
 use crate::{codec, sys};
@@ -69,7 +70,7 @@ pub(crate) struct Link {
     pub(crate) answers: Producer,
     pub(crate) bell: OwnedFd,
     pub(crate) lifeline: Arc<OwnedFd>,
-    pub(crate) control: Sender,
+    pub(crate) control: Arc<Sender>,
     pub(crate) spin: Spin,
 }
 

@@ -6,6 +6,9 @@
 #[expect(dead_code, reason = "shared with the other test binary")]
 mod lab;
 
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use lab::{Ask, Setup, Told, Twin1, ask, kill, lab as builder, number, until};
@@ -19,6 +22,9 @@ fn forked(setup: Setup, workers: usize) -> Builder<lab::Lab> {
 
 fn main() {
     process_pool::init(&[service::<lab::Lab>(), service::<Twin1>()]);
+    if let Some(scenario) = lab::env("POOL_FORK_SCENARIO") {
+        return run(&scenario);
+    }
     let tests: &[(&str, fn())] = &[
         // The order matters: the first needs a process without a zygote.
         ("a_thread_is_a_reason_to_refuse", refused),
@@ -30,6 +36,8 @@ fn main() {
         ("random_kills", random_kills),
         ("nothing_is_left", nothing_left),
         ("the_death_of_the_zygote_is_an_error", zygote_death),
+        ("a_parent_killed_at_random_moments_leaves_nothing", parent_killed),
+        ("ctrl_c_ends_everything_once", ctrl_c),
     ];
     // `cargo nextest` asks for a list first, and then runs tests one by one.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -153,6 +161,56 @@ fn zygote_death() {
     kill(workers[0], 9);
     let error = pool.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
+    assert!(error.to_string().contains("the zygote has ended"), "{error}");
+    // With threads alive, there cannot be another.
+    assert_eq!(StartMethod::Fork.check().unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+/// What a process does that is about to be ended from outside.
+fn run(scenario: &str) {
+    loop {
+        let pool = forked(Setup::Fine, 3).build().unwrap();
+        pool.map(&(0..100).map(Ask::Echo).collect::<Vec<_>>()).unwrap();
+        if scenario == "hangs" {
+            let _busy: Vec<_> = (0..9).map(|_| pool.submit(&Ask::Hang).unwrap()).collect();
+            println!("ready");
+            lab::hang();
+        }
+    }
+}
+
+fn scenario(name: &str, mark: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env("POOL_FORK_SCENARIO", name).env("POOL_IT_MARK", mark);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn parent_killed() {
+    let mut random = lab::Random(11);
+    for round in 0..50 {
+        let mark = format!("fork-{}-{round}", std::process::id());
+        let mut child = scenario("works", &mark).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(20_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until(|| lab::marked(&mark).is_empty());
+    }
+}
+
+fn ctrl_c() {
+    let mark = format!("fork-{}-int", std::process::id());
+    let mut child = scenario("hangs", &mark).process_group(0).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    let mut err = String::new();
+    child.stderr.as_mut().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(err, "", "workers say nothing");
+    until(|| lab::marked(&mark).is_empty());
 }
 
 fn children_of(parent: u32) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! The same seed gives the same records, whoever looks on.
 
 use pams_core::random::GeneratorKind;
-use pams_runner::{JsonLines, MemorySaver, RunReport, StepPrint};
+use pams_runner::{JsonLines, MemorySaver, RunReport, SequentialRunner, StepPrint};
 use serde_json::{Value as Json, json};
 
 use crate::bidder::session;

@@ -9,17 +9,18 @@ use std::time::Duration;
 
 use process_pool::{ErrorKind, ProcessPool, StartMethod};
 
-use crate::Test;
 use crate::lab::{
-    Ask, Lab, Place, Random, Setup, Told, Twin1, ask, env, hang, kill, lab, marked, number, pool,
-    until, wait_for,
+    Ask, Lab, Place, Random, Setup, Told, env, hang, kill, lab, marked, pool, until, wait_for,
 };
+use crate::{Test, limits};
 
 pub(crate) const TESTS: &[Test] = &[
     ("drop_ends_busy_and_idle_workers", drop_ends_all),
     ("drop_lets_idle_workers_drop_their_state", farewell),
     ("a_worker_that_does_not_stop_is_killed", stubborn),
     ("shutdown_finishes_what_waits", shutdown_finishes),
+    ("shutdown_while_workers_die", shutdown_and_deaths),
+    ("pools_dropped_while_they_start", dropped_while_starting),
     ("tasks_of_a_dropped_pool_are_closed", dropped_tasks),
     ("a_pool_dropped_by_a_waker", dropped_by_waker),
     ("a_panic_with_tasks_queued_leaves_nothing", panic_leaves_nothing),
@@ -59,11 +60,21 @@ impl Scenario {
         self.nothing_left();
     }
 
-    fn start(&mut self) -> Child {
+    /// Runs it to its end, which must be a good one, and gives what it printed.
+    pub(crate) fn prints(mut self) -> (String, String) {
+        let output = self.command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        assert!(output.status.success(), "{}: {err}", output.status);
+        self.nothing_left();
+        (out, err)
+    }
+
+    pub(crate) fn start(&mut self) -> Child {
         self.command.spawn().unwrap()
     }
 
-    fn nothing_left(&self) {
+    pub(crate) fn nothing_left(&self) {
         until(|| marked(&self.mark).is_empty());
     }
 }
@@ -105,6 +116,40 @@ fn shutdown_finishes() {
     pool.shutdown().unwrap();
     for (n, task) in tasks.into_iter().enumerate() {
         assert_eq!(task.wait().unwrap(), Told::Number(n as u64));
+    }
+}
+
+fn shutdown_and_deaths() {
+    for _ in 0..20 {
+        let pool = lab(Setup::Fine, 2).max_deaths(1000).max_failed_starts(1000).build().unwrap();
+        let pids = pool.worker_pids();
+        let tasks: Vec<_> = (0..200).map(|n| pool.submit(&Ask::Echo(n)).unwrap()).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| pids.iter().for_each(|pid| kill(*pid, 9)));
+            pool.shutdown().unwrap();
+        });
+        for (n, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.wait().unwrap(), Told::Number(n as u64));
+        }
+    }
+}
+
+fn dropped_while_starting() {
+    let mark = format!("starting-{}", std::process::id());
+    let mut random = Random(17);
+    for round in 0..100 {
+        let method = [StartMethod::Spawn, StartMethod::ForkServer][round % 2];
+        let pool = lab(Setup::Fine, 3).start_method(method).env("POOL_IT_MARK", &mark);
+        let pool = pool.build_unready().unwrap();
+        let task = pool.submit(&Ask::Echo(1)).unwrap();
+        for _ in 0..random.below(100_000) {
+            std::hint::spin_loop();
+        }
+        drop(pool);
+        if let Err(error) = task.wait() {
+            assert_eq!(error.kind(), ErrorKind::Closed);
+        }
+        assert!(marked(&mark).is_empty(), "all are gone when the drop returns");
     }
 }
 
@@ -231,18 +276,21 @@ pub(crate) fn scenario(name: &str) {
             panic!("with tasks queued");
         }
         "exits" => exits(),
-        "descriptors" => descriptors(),
-        "few_descriptors" => few_descriptors(),
-        "no_descriptors" => no_descriptors(),
-        "no_processes" => no_processes(),
-        "no_memory" => no_memory(),
-        "signal_storm" => signal_storm(),
-        "no_stdin" => no_stdin(),
-        "deleted" => deleted(),
-        "helper" => helper(),
-        "forgetful_helper" => forgetful_helper(),
-        "other_build" => other_build(),
-        "nested" => nested(),
+        "descriptors" => limits::descriptors(),
+        "few_descriptors" => limits::few_descriptors(),
+        "no_descriptors" => limits::no_descriptors(),
+        "no_processes" => limits::no_processes(),
+        "no_memory" => limits::no_memory(),
+        "signal_storm" => limits::signal_storm(),
+        "no_stdin" => limits::no_stdin(),
+        "deleted" => limits::deleted(),
+        "helper" => limits::helper(),
+        "forgetful_helper" => limits::forgetful_helper(),
+        "other_build" => limits::other_build(),
+        "nested" => limits::nested(),
+        "events" => crate::inside::events(),
+        "prints" => crate::inside::prints(),
+        "prints_into_a_full_pipe" => crate::inside::full_pipe(),
         other => panic!("no scenario {other}"),
     }
 }
@@ -261,192 +309,4 @@ fn exits() {
     let pool = pool(2);
     let _tasks: Vec<_> = (0..20).map(|_| pool.submit(&Ask::Hang).unwrap()).collect();
     std::process::exit(5);
-}
-
-fn n_descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn n_mappings() -> usize {
-    std::fs::read_to_string("/proc/self/maps").unwrap().matches("process-pool").count()
-}
-
-fn descriptors() {
-    pool(2).map(&[Ask::Echo(1)]).unwrap();
-    let (before, threads) = (n_descriptors(), n_threads());
-    {
-        let pool = pool(2);
-        let during = n_descriptors();
-        let block = process_pool::Bytes(vec![1; 1 << 20]);
-        for _ in 0..20 {
-            pool.map(&vec![Ask::Blob(block.clone()); 4]).unwrap();
-            pool.map(&(0..1000).map(Ask::Echo).collect::<Vec<_>>()).unwrap();
-        }
-        assert_eq!(n_descriptors(), during);
-    }
-    for round in 0..1000 {
-        let pool = lab(Setup::Fine, 1).build().unwrap();
-        if round % 10 == 0 {
-            assert_eq!(number(&ask(&pool, Ask::Echo(3))), 3);
-        }
-    }
-    assert_eq!(n_descriptors(), before);
-    assert_eq!(n_mappings(), 0);
-    assert_eq!(n_threads(), threads);
-}
-
-fn n_threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
-
-fn limit(resource: rustix::process::Resource, value: u64) {
-    let limit = rustix::process::Rlimit { current: Some(value), maximum: Some(value) };
-    rustix::process::setrlimit(resource, limit).unwrap();
-}
-
-fn few_descriptors() {
-    limit(rustix::process::Resource::Nofile, 64);
-    let pool = pool(4);
-    pool.map(&(0..2000).map(Ask::Echo).collect::<Vec<_>>()).unwrap();
-    let block = process_pool::Bytes(vec![1; 1 << 20]);
-    pool.map(&vec![Ask::Blob(block); 8]).unwrap();
-    kill(pool.worker_pids()[0], 9);
-    until(|| pool.counters().deaths == 1);
-    pool.wait_ready().unwrap();
-}
-
-fn no_descriptors() {
-    limit(rustix::process::Resource::Nofile, 64);
-    // Far more workers than descriptors: an error, never a panic or a hang.
-    let error = lab(Setup::Fine, 40).build().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Start);
-    assert!(error.to_string().contains("Too many open files"), "{error}");
-    // What was taken is given back.
-    pool(2).map(&[Ask::Echo(1)]).unwrap();
-}
-
-fn no_processes() {
-    let root = rustix::process::geteuid().is_root();
-    if root {
-        // Root has no such limit; its powers are for this thread only to give up.
-        let nobody = rustix::process::Uid::from_raw(65534);
-        if rustix::thread::set_thread_res_uid(nobody, nobody, nobody).is_err() {
-            return println!("skipped: cannot become another user");
-        }
-    }
-    limit(rustix::process::Resource::Nproc, 1);
-    let error = lab(Setup::Fine, 2).build().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Start);
-    let text = error.to_string();
-    assert!(text.contains("Resource temporarily unavailable"), "{text}");
-}
-
-fn no_memory() {
-    let pool = lab(Setup::Fine, 1).memory_limit(1 << 30).max_deaths(1).build().unwrap();
-    let error = pool.submit(&Ask::Allocate(4 << 30)).unwrap().wait().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WorkerDied);
-    assert_eq!(error.signal_name(), Some("SIGABRT"));
-    assert_eq!(number(&ask(&pool, Ask::Allocate(1000))), 1000);
-}
-
-fn signal_storm() {
-    use std::sync::atomic::AtomicBool;
-    // SIGURG and SIGCHLD do nothing by default, but interrupt system calls once handled; SIGCONT
-    // and stops interrupt even unhandled ones.
-    let pool = pool(2);
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let storm = || {
-            let mut random = Random(3);
-            while !over.load(Ordering::Relaxed) {
-                for pid in pool.worker_pids() {
-                    kill(pid, [18, 23, 28][usize::try_from(random.below(3)).unwrap()]);
-                    if random.below(10) == 0 {
-                        kill(pid, 19);
-                        kill(pid, 18);
-                    }
-                }
-                kill(std::process::id(), 18);
-                std::thread::yield_now();
-            }
-        };
-        scope.spawn(storm);
-        for n in 0..5000 {
-            assert_eq!(number(&ask(&pool, Ask::Echo(n))), n);
-        }
-        over.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(pool.counters().deaths, 0);
-}
-
-fn no_stdin() {
-    // Descriptors 0, 1 and 2 may be taken by the pool's own then.
-    let script = format!(
-        "exec env POOL_IT_SCENARIO=nested '{}' <&- >&-",
-        std::env::current_exe().unwrap().display()
-    );
-    assert!(Command::new("sh").arg("-c").arg(script).status().unwrap().success());
-}
-
-fn deleted() {
-    let place = Place::new("deleted");
-    let copy = place.path("copy");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    let mut scenario = Scenario::new("nested");
-    scenario.command = {
-        let mut command = Command::new(&copy);
-        command.env("POOL_IT_SCENARIO", "nested").env("POOL_IT_DELETE", &copy);
-        command
-    };
-    assert!(scenario.command.status().unwrap().success());
-}
-
-/// A pool in a process whose file may be gone, and a child of a worker that sees no worker's role.
-fn nested() {
-    if let Some(path) = env("POOL_IT_DELETE") {
-        std::fs::remove_file(path).unwrap();
-    }
-    let pool = pool(2);
-    assert_eq!(ask(&pool, Ask::Env("PROCESS_POOL_ROLE".into())), Told::Text(String::new()));
-    assert_eq!(pool.map(&[Ask::Echo(1), Ask::Echo(2)]).unwrap().len(), 2);
-}
-
-fn helper() {
-    let place = Place::new("helper");
-    let copy = place.path("helper");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    for method in [StartMethod::Spawn, StartMethod::ForkServer] {
-        let pool = lab(Setup::Fine, 2).start_method(method).executable(&copy).build().unwrap();
-        assert_eq!(ask(&pool, Ask::Echo(4)), Told::Number(4));
-        let exe = std::fs::read_link(format!("/proc/{}/exe", pool.worker_pids()[0])).unwrap();
-        assert_eq!(exe.to_string_lossy(), copy);
-    }
-}
-
-fn forgetful_helper() {
-    for (path, text) in [
-        ("/bin/true", "exited with status 0 and never called `process_pool::init`"),
-        ("/bin/cat", "and never called `process_pool::init`"),
-    ] {
-        let builder = lab(Setup::Fine, 2).executable(path);
-        let error = builder.start_timeout(Duration::from_secs(1)).build().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Start);
-        assert!(error.to_string().contains(text), "{error}");
-    }
-    // A helper that forgets `init` and builds a pool of its own: an error there, no fork bomb.
-    let own = std::env::current_exe().unwrap();
-    let builder = lab(Setup::Fine, 2).executable(own).env("POOL_IT_FORGET", "1");
-    let error = builder.build().unwrap_err();
-    assert!(error.to_string().contains("and never called `process_pool::init`"), "{error}");
-}
-
-fn other_build() {
-    let builder = ProcessPool::<Twin1>::builder(&()).workers(2).env("POOL_IT_TWIN", "1");
-    let error = builder.build().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotInitialized);
-    let text = error.to_string();
-    assert!(text.contains("was built differently for service twin"), "{text}");
-    let error = lab(Setup::Fine, 1).env("POOL_IT_TWIN", "1").build().unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("`init` knows no service lab, but [\"twin\"]"), "{text}");
 }

@@ -32,6 +32,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("the_death_of_the_fork_server_is_survived", server_death),
     ("kills_with_the_fork_server", server_kills),
     ("a_stack_overflow_is_a_death", stack_overflow),
+    ("a_worker_that_overwrites_shared_memory_is_replaced", scribble),
+    ("a_request_too_large_for_the_worker_is_an_error", too_large),
 ];
 
 fn killed_while_idle() {
@@ -280,4 +282,24 @@ fn stack_overflow() {
     let error = pool.submit(&Ask::Recurse(10_000_000)).unwrap().wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WorkerDied);
     assert_eq!(error.signal_name(), Some("SIGABRT"));
+}
+
+fn scribble() {
+    let pool = pool(1);
+    // It may still find its way, as long as it goes on.
+    let _ = pool.submit(&Ask::Scribble(false)).unwrap().wait();
+    assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1));
+    let error = pool.submit(&Ask::Scribble(true)).unwrap().wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WorkerDied);
+    let text = error.to_string();
+    assert!(text.starts_with("the task ended 3 workers; the last, worker "), "{text}");
+    assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1));
+}
+
+fn too_large() {
+    let pool = lab(Setup::Fine, 1).memory_limit(256 << 20).build().unwrap();
+    let block = Bytes(vec![0; 300 << 20]);
+    let error = pool.submit(&Ask::Blob(block)).unwrap().wait().unwrap_err();
+    assert_eq!((error.kind(), error.signal_name()), (ErrorKind::WorkerDied, Some("SIGABRT")));
+    assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1));
 }

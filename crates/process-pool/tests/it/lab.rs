@@ -1,7 +1,9 @@
 //! A service that does whatever a test asks for, and helpers for looking at processes.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a test asks for it")]
+
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +54,13 @@ pub(crate) enum Ask {
     Stdin,
     /// Makes the first file, waits until cancelled, then makes the second.
     AwaitCancel(String, String),
-    Threads,
+    /// Overwrites what the worker shares with the pool.
+    /// Then it exits or goes on.
+    Scribble(bool),
+    /// Prints lines in pieces, to output and error.
+    Print(u64),
+    /// An event with this message, at the level of a warning and at that of a trace.
+    Event(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,7 +181,33 @@ impl Service for Lab {
                 touch(&then);
                 Told::Number(0)
             }
-            Ask::Threads => Told::Number(std::fs::read_dir("/proc/self/task")?.count() as u64),
+            Ask::Scribble(exits) => {
+                let maps = std::fs::read_to_string("/proc/self/maps")?;
+                let line = maps.lines().find(|line| line.contains("memfd:process-pool"));
+                let start = line.and_then(|line| line.split('-').next()).ok_or("no mapping")?;
+                let memory = std::fs::OpenOptions::new().write(true).open("/proc/self/mem")?;
+                let start = u64::from_str_radix(start, 16)?;
+                std::os::unix::fs::FileExt::write_all_at(&memory, &[0xff; 4096], start)?;
+                if exits {
+                    quit(0);
+                }
+                Told::Number(0)
+            }
+            Ask::Print(lines) => {
+                for line in 0..lines {
+                    print!("worker {} ", context.worker().number());
+                    std::io::stdout().flush()?;
+                    println!("line {line} end");
+                    eprintln!("error {} {line} end", context.worker().number());
+                }
+                print!("unfinished");
+                Told::Number(0)
+            }
+            Ask::Event(text) => {
+                tracing::warn!(answer = 42, "{text}");
+                tracing::trace!("too fine");
+                Told::Number(0)
+            }
         })
     }
 

@@ -6,6 +6,7 @@ mod basics;
 mod broadcast;
 mod ends;
 mod faults;
+mod inside;
 mod lab;
 mod limits;
 
@@ -28,7 +29,8 @@ fn main() {
         return ends::scenario(&name);
     }
     let arguments = Arguments::from_args();
-    let tests = [basics::TESTS, faults::TESTS, broadcast::TESTS, limits::TESTS, ends::TESTS];
+    let tests =
+        [basics::TESTS, faults::TESTS, broadcast::TESTS, inside::TESTS, limits::TESTS, ends::TESTS];
     let trials = tests
         .concat()
         .into_iter()

@@ -1,0 +1,94 @@
+//! What workers print and report.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use process_pool::Output;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use crate::Test;
+use crate::ends::Scenario;
+use crate::lab::{Ask, Setup, ask, kill, lab, pool, until};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("events_of_workers_arrive_with_their_number", || Scenario::new("events").passes()),
+    ("lines_of_workers_stay_whole", lines_stay_whole),
+    ("a_pool_ends_while_nobody_reads_its_output", nobody_reads),
+    ("output_can_be_inherited", inherited),
+];
+
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl<S: tracing::Subscriber> Layer<S> for Seen {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        struct Fields(String);
+        impl Visit for Fields {
+            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+                self.0 += &format!(" {}={value:?}", field.name());
+            }
+        }
+        let metadata = event.metadata();
+        let mut fields = Fields(format!("{} {}", metadata.level(), metadata.target()));
+        event.record(&mut fields);
+        self.0.lock().unwrap().push(fields.0);
+    }
+}
+
+pub(crate) fn events() {
+    let seen = Seen::default();
+    let levels = tracing_subscriber::filter::LevelFilter::INFO;
+    let subscriber = tracing_subscriber::registry().with(levels).with(seen.clone());
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let pool = pool(1);
+    ask(&pool, Ask::Event("hello".into()));
+    let has = |text: &str| seen.0.lock().unwrap().iter().any(|line| line.contains(text));
+    until(|| has("hello"));
+    let first = seen.0.lock().unwrap().remove(0);
+    assert_eq!(
+        first,
+        "WARN process_pool::worker message=hello answer=42 worker=worker 0 target=\"it::lab\""
+    );
+    kill(pool.worker_pids()[0], 9);
+    until(|| has("was killed by SIGKILL"));
+    assert!(!has("too fine"));
+}
+
+pub(crate) fn prints() {
+    let pool = pool(3);
+    pool.map(&vec![Ask::Print(300); 12]).unwrap();
+    pool.shutdown().unwrap();
+}
+
+fn lines_stay_whole() {
+    let (out, err) = Scenario::new("prints").prints();
+    let whole = |line: &&str| {
+        line.trim_start_matches("unfinished").starts_with("worker ") && line.ends_with(" end")
+    };
+    assert_eq!(out.lines().filter(whole).count(), 3600);
+    let whole = |line: &&str| line.starts_with("error ") && line.ends_with(" end");
+    assert_eq!(err.lines().filter(whole).count(), 3600, "{err}");
+}
+
+pub(crate) fn full_pipe() {
+    let builder = lab(Setup::Fine, 2).stop_timeout(Duration::from_millis(100));
+    let pool = builder.build().unwrap();
+    let _blocked: Vec<_> = (0..2).map(|_| pool.submit(&Ask::Print(u64::MAX)).unwrap()).collect();
+    until(|| pool.counters().bytes_sent > 100);
+    drop(pool);
+}
+
+fn nobody_reads() {
+    let mut scenario = Scenario::new("prints_into_a_full_pipe");
+    let mut child = scenario.start();
+    assert!(child.wait().unwrap().success());
+    scenario.nothing_left();
+}
+
+fn inherited() {
+    let pool = lab(Setup::Fine, 1).output(Output::Inherit).build().unwrap();
+    let own = std::fs::read_link("/proc/self/fd/2").unwrap();
+    let theirs = std::fs::read_link(format!("/proc/{}/fd/2", pool.worker_pids()[0])).unwrap();
+    assert_eq!(own, theirs);
+}
