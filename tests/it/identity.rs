@@ -1,6 +1,8 @@
 //! Every runner gives the records of the sequential one.
 
+use std::fs::File;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use pams_core::random::GeneratorKind;
 use pams_runner::{
@@ -8,6 +10,7 @@ use pams_runner::{
 };
 use pams_tests::tcp::TcpExecutor;
 use pams_tests::{Reference, references};
+use serde_json::{Value as Json, json};
 
 /// The executable that workers run: the test harness owns this one's `main`.
 const HELPER: &str = env!("CARGO_BIN_EXE_pams-with-test-classes");
@@ -86,4 +89,41 @@ fn the_splitting_does_not_matter() {
             .splitting(|n_agents, _| vec![1; n_agents]);
         assert_eq!(outcome(one_by_one, &reference, GeneratorKind::default()), expected);
     }
+}
+
+/// A market of agents that end their process where there is a fuse.
+fn fragile(fuses: &Path) -> Json {
+    json!({
+        "simulation": {"markets": ["Market"], "agents": ["Agents"], "sessions": [
+            {"sessionName": 0, "iterationSteps": 60, "withOrderPlacement": true,
+             "withOrderExecution": true, "withPrint": false, "maxNormalOrders": 4}]},
+        "Market": {"class": "Market", "tickSize": 0.01, "marketPrice": 300.0},
+        "Agents": {"class": "FragileAgent", "numAgents": 10, "markets": ["Market"],
+                   "cashAmount": 10000, "assetVolume": 50, "fuses": fuses},
+    })
+}
+
+#[test]
+fn workers_that_die_in_the_middle_of_a_step_change_nothing() {
+    pams_runner::init(&pams_tests::registry());
+    let fuses = tempfile::tempdir().expect("a temporary directory");
+    let config = fragile(fuses.path());
+    let build = |builder: RunnerBuilder<'static>| {
+        builder.registry(pams_tests::registry()).config_value(config.clone()).build()
+    };
+    let expected = build(SequentialRunner::builder()).and_then(Runner::run).expect("it runs");
+    // Every third step one agent in four takes its worker with it.
+    let fuses_laid: Vec<(usize, usize)> =
+        (0..60).step_by(3).flat_map(|step| (0..10).map(move |agent| (agent, step))).collect();
+    for (agent, step) in fuses_laid.iter().filter(|(agent, step)| (agent + step) % 4 == 0) {
+        File::create(fuses.path().join(format!("{agent}-{step}"))).expect("a fuse");
+    }
+    let laid = fuses.path().read_dir().expect("a directory").count();
+    let executor = ProcessExecutor::new().executable(HELPER);
+    let workers = NonZeroUsize::new(2).expect("two");
+    let builder = RunnerBuilder::default().executor(executor).num_parallel(workers);
+    let found = build(builder).and_then(Runner::run).expect("deaths are survived");
+    let burnt = laid - fuses.path().read_dir().expect("a directory").count();
+    assert!(burnt >= 5, "only {burnt} of {laid} fuses were met");
+    assert_eq!(found, expected);
 }

@@ -3,18 +3,23 @@
 #![forbid(unsafe_code)]
 
 mod cancel_agent;
+mod fragile_agent;
 mod reference;
 pub mod tcp;
 
 use pams_agent::{FcnAgent, Registry};
 
 pub use cancel_agent::CancelAgent;
+pub use fragile_agent::{FragileAgent, FragileSettings};
 pub use reference::{Reference, references};
 
 /// The built-in classes and those of the tests.
 #[must_use]
 pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
-    registry.agent::<CancelAgent>("CancelAgent").agent::<FcnAgent>("UserDefinedFCNAgent");
+    registry
+        .agent::<CancelAgent>("CancelAgent")
+        .agent::<FragileAgent>("FragileAgent")
+        .agent::<FcnAgent>("UserDefinedFCNAgent");
     registry
 }
