@@ -222,10 +222,14 @@ impl<'l> RunnerBuilder<'l> {
                 name => tracing::warn!("{name}: {warning}"),
             }
         }
+        let plan = self.plan(&settings);
+        let mut parallel =
+            self.executor.map(|executor| Parallel::new(executor, self.splitting, plan));
+        if let Some(parallel) = &mut parallel {
+            parallel.prepare()?;
+        }
         let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)
             .map_err(|error| error.of_config(&self.name))?;
-        let plan = self.plan(&settings);
-        let parallel = self.executor.map(|executor| Parallel::new(executor, self.splitting, plan));
         let hasher = self.record_hash.then(RecordHasher::new);
         let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
         Ok(Runner::new(simulation, recorder, self.control, self.seed, parallel))

@@ -5,6 +5,7 @@ mod help;
 mod interrupt;
 mod misuse;
 mod outputs;
+mod runners;
 mod runs;
 mod schema;
 mod wild;

@@ -11,11 +11,21 @@ use crate::population::Population;
 
 /// Runs tasks somewhere: on threads, in processes, on other machines.
 ///
-/// The runner calls [`start`](Self::start) once, then [`update`](Self::update) and
+/// The runner calls [`prepare`](Self::prepare) and [`start`](Self::start) once, then [`update`](Self::update) and
 /// [`run`](Self::run) in any number and order, then [`stop`](Self::stop) once, also after an error.
 /// A question is pure, so an executor that loses a worker may ask again elsewhere; the answer is
 /// the same. All answers must come from a replica that has had every update before the call.
 pub trait Executor: Send {
+    /// Called when a run is set up, before anything else of it: the place for what can only be done
+    /// while the process has one thread. By default nothing.
+    ///
+    /// # Errors
+    ///
+    /// When workers can't be started as the settings say.
+    fn prepare(&mut self, _settings: &SimulationSettings) -> Result<(), ExecutorError> {
+        Ok(())
+    }
+
     /// Starts workers, each of which can read a copy of the plan's replica.
     ///
     /// # Errors

@@ -62,6 +62,11 @@ impl Parallel {
         Self { executor, splitting, plan }
     }
 
+    /// To be called when the run is set up.
+    pub(crate) fn prepare(&mut self) -> Result<(), Error> {
+        self.executor.prepare(&self.plan.settings).map_err(failed)
+    }
+
     pub(crate) fn workers(&self) -> usize {
         self.plan.workers
     }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pams_agent::Registry;
+use pams_config::SimulationSettings;
 use pams_core::{MarketView, StepDelta};
 use parking_lot::Mutex;
 use process_pool::{Entry, ErrorKind, ProcessPool, Snapshot, StartMethod};
@@ -117,15 +118,28 @@ impl<I: WorkerInitializer> ProcessExecutor<I> {
     }
 }
 
+impl<I: WorkerInitializer> ProcessExecutor<I> {
+    fn start_method(&self, settings: &SimulationSettings) -> Result<StartMethod, ExecutorError> {
+        match settings.start_method {
+            Some(method) => Ok(method.name().parse()?),
+            None => Ok(self.default_start_method),
+        }
+    }
+}
+
 impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
+    fn prepare(&mut self, settings: &SimulationSettings) -> Result<(), ExecutorError> {
+        if self.start_method(settings)? == StartMethod::Fork {
+            process_pool::prepare_fork()?;
+        }
+        Ok(())
+    }
+
     fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
         let registry = service::registry().ok_or(FORGOTTEN)?;
         let crew = Crew::encode(&plan.replica, registry)?;
         let known = Arc::new(Mutex::new(Known { markets: plan.replica.markets, broadcast: 0 }));
-        let method = match plan.settings.start_method {
-            Some(method) => method.name().parse()?,
-            None => self.default_start_method,
-        };
+        let method = self.start_method(&plan.settings)?;
         let for_late_workers = Arc::clone(&known);
         let mut builder = ProcessPool::builder(&(self.arguments.clone(), crew))
             .workers(plan.workers)
