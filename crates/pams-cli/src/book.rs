@@ -14,6 +14,9 @@ struct OwnClasses;
 #[doc = include_str!("../../../docs/src/semantics.md")]
 struct Semantics;
 
+#[doc = include_str!("../../../docs/src/runners.md")]
+struct Runners;
+
 #[doc = include_str!("../../../docs/src/records.md")]
 struct Records;
 

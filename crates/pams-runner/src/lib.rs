@@ -37,7 +37,10 @@
 //!
 //! # Limits
 //!
-//! This version runs on one thread.
+//! Only the asking of normal agents runs in parallel ([`MultiThreadAgentParallelRunner`],
+//! [`MultiProcessAgentParallelRunner`], or an [`Executor`] of one's own); orders are processed on
+//! the calling thread. An agent that reads a file, a clock or a global counter can tell its
+//! workers apart, and breaks the promise above.
 #![forbid(unsafe_code)]
 
 mod builder;
