@@ -112,6 +112,8 @@ pub(crate) enum Cause {
         "{what} belongs to user {owner} with mode {mode:04o}, expected user {user} and {wanted:04o}"
     )]
     Owner { what: String, owner: u32, user: u32, mode: u32, wanted: u32 },
+    #[error("{name} is a variable of arena {found}, the step is one of arena {expected}")]
+    OtherStep { name: String, found: ArenaId, expected: ArenaId },
     #[error("the memory file of arena {id} has the seals {found}, expected {expected}")]
     Seals { id: ArenaId, found: String, expected: String },
     #[error("unknown sharing strategy {name:?}, expected one of file_descriptor, file_system")]
@@ -138,6 +140,7 @@ impl Error {
             | Cause::NoTensor { .. }
             | Cause::Twice { .. }
             | Cause::LongName { .. }
+            | Cause::OtherStep { .. }
             | Cause::Unwritten { .. } => ErrorKind::Mismatch,
             Cause::NotAttached { .. } | Cause::NotNamed { .. } | Cause::NotHere { .. } => {
                 ErrorKind::UnknownArena

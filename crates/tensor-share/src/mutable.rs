@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use candle_core::{DType, Tensor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -14,6 +14,7 @@ use crate::handle::{ArenaHandle, TensorHandle};
 use crate::header::{Entry, Kind, STEP_OFFSET};
 use crate::id::ArenaId;
 use crate::opened::{Opened, to_tensor};
+use crate::os::pages::MutablePages;
 use crate::place::SharingStrategy;
 use crate::transport;
 
@@ -119,28 +120,76 @@ pub struct Snapshot {
 
 /// A step of a [`MutableArena`], until it is dropped. Then the version is one higher.
 pub struct Step<'a> {
-    version: &'a AtomicU64,
+    opened: &'a Opened,
+    pages: &'a MutablePages,
     _writing: Writing<'a>,
 }
 
 impl<'a> Step<'a> {
     fn begin(opened: &'a Opened) -> Result<Self> {
         let (pages, gate) = opened.mutable()?;
-        let version = &pages.words(STEP_OFFSET, 1)[0];
-        Ok(Self { version, _writing: gate.write()? })
+        Ok(Self { opened, pages, _writing: gate.write()? })
+    }
+
+    /// Sets all elements of a variable of this arena.
+    ///
+    /// # Errors
+    ///
+    /// As [`SharedVar::set`], and the variable is one of another arena.
+    pub fn set(&self, var: &SharedVar, tensor: &Tensor) -> Result<()> {
+        let entry = self.entry("set", var, tensor)?;
+        let stored = with_element!(entry.dtype, T => {
+            with_elements::<T, _>(&entry.name, tensor, |elements| {
+                self.pages.store(entry.offset, elements);
+            })
+        });
+        known(stored)
+    }
+
+    /// Adds a tensor to a variable of this arena.
+    ///
+    /// # Errors
+    ///
+    /// As [`SharedVar::add`], and the variable is one of another arena.
+    pub fn add(&self, var: &SharedVar, tensor: &Tensor) -> Result<()> {
+        let entry = self.entry("add", var, tensor)?;
+        if entry.dtype.is_int() {
+            let (name, why) = (entry.name.to_string(), "only floats are added to");
+            return Err(Cause::DType { name, dtype: entry.dtype, why }.into());
+        }
+        let added = with_element!(entry.dtype, T => {
+            with_elements::<T, _>(&entry.name, tensor, |elements| {
+                self.pages.add(entry.offset, elements);
+            })
+        });
+        known(added)
+    }
+
+    fn entry<'v>(
+        &self,
+        operation: &'static str,
+        var: &'v SharedVar,
+        tensor: &Tensor,
+    ) -> Result<&'v Entry> {
+        let (found, expected) = (var.opened.id(), self.opened.id());
+        if found != expected {
+            return Err(Cause::OtherStep { name: var.name().to_owned(), found, expected }.into());
+        }
+        check(var.entry(), operation, tensor.dtype(), tensor.dims(), "tensor")?;
+        Ok(var.entry())
     }
 }
 
 impl Drop for Step<'_> {
     fn drop(&mut self) {
         // Release: see `version`.
-        self.version.fetch_add(1, Ordering::Release);
+        self.pages.words(STEP_OFFSET, 1)[0].fetch_add(1, Ordering::Release);
     }
 }
 
 impl fmt::Debug for Step<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Step").field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Step").field("arena", &self.opened.id()).finish_non_exhaustive()
     }
 }
 
@@ -199,14 +248,7 @@ impl SharedVar {
     ///
     /// The shape or dtype is another one, or the tensor is not in CPU memory.
     pub fn set(&self, tensor: &Tensor) -> Result<()> {
-        let (pages, _) = self.opened.mutable()?;
-        let entry = self.entry();
-        check(entry, "set", tensor.dtype(), tensor.dims(), "tensor")?;
-        let _step = Step::begin(&self.opened)?;
-        let stored = with_element!(entry.dtype, T => {
-            with_elements::<T, _>(&entry.name, tensor, |elements| pages.store(entry.offset, elements))
-        });
-        known(stored)
+        Step::begin(&self.opened)?.set(self, tensor)
     }
 
     /// Adds a tensor to the elements, as a step of its own. Two additions to the same element at
@@ -217,18 +259,7 @@ impl SharedVar {
     /// The shape or dtype is another one, the dtype is an integer's, or the tensor is not in CPU
     /// memory.
     pub fn add(&self, tensor: &Tensor) -> Result<()> {
-        let (pages, _) = self.opened.mutable()?;
-        let entry = self.entry();
-        check(entry, "add", tensor.dtype(), tensor.dims(), "tensor")?;
-        if entry.dtype.is_int() {
-            let (name, why) = (entry.name.to_string(), "only floats are added to");
-            return Err(Cause::DType { name, dtype: entry.dtype, why }.into());
-        }
-        let _step = Step::begin(&self.opened)?;
-        let added = with_element!(entry.dtype, T => {
-            with_elements::<T, _>(&entry.name, tensor, |elements| pages.add(entry.offset, elements))
-        });
-        known(added)
+        Step::begin(&self.opened)?.add(self, tensor)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The limits that an arena may meet, as errors with both values.
 
 use std::fs;
+use std::path::Path;
 
 use rustix::fd::AsFd;
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs, ftruncate};
@@ -15,9 +16,34 @@ fn number(text: &str, key: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// How much memory may still be taken: what the machine has, or less if the control group of this
+/// process or one above it may not have so much.
 fn available_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    number(&text, "MemAvailable:").unwrap_or(0) * 1024
+    let machine = read(Path::new("/proc/meminfo"));
+    let machine = number(&machine, "MemAvailable:").map_or(u64::MAX, |kib| kib * 1024);
+    let mut available = machine;
+    for line in read(Path::new("/proc/self/cgroup")).lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { continue };
+        let (root, limit, used) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+            "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+            _ => continue,
+        };
+        for group in Path::new(group.trim_start_matches('/')).ancestors() {
+            let folder = Path::new(root).join(group);
+            let number = |file| read(&folder.join(file)).trim().parse::<u64>().ok();
+            if let (Some(limit), Some(used)) = (number(limit), number(used)) {
+                available = available.min(limit.saturating_sub(used));
+            }
+        }
+    }
+    available
+}
+
+/// The text of a file, nothing if there is none.
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// How many descriptors this process may have.
@@ -65,6 +91,11 @@ pub(crate) fn reserve(file: impl AsFd, len: usize, what: &str, place: &'static s
         error => Error::system(format!("reserve {len} bytes for {what}"), error),
     };
     ftruncate(&file, len as u64).map_err(refused)?;
+    // The system would rather end processes than refuse, so it is not asked for what it lacks.
+    let free = available_bytes();
+    if len as u64 > free {
+        return Err(Cause::NoMemory { what: what.to_owned(), asked: len as u64, free }.into());
+    }
     loop {
         match fallocate(&file, FallocateFlags::empty(), 0, len as u64) {
             Ok(()) => return Ok(()),
