@@ -25,8 +25,8 @@ fn bits(tensor: &Tensor) -> Vec<u32> {
 #[test]
 fn products_convolutions_and_sums() {
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        let (matrix, kernel) = (noise(&[96, 64], dtype), noise(&[8, 3, 3, 3], dtype));
-        let (rows, image) = (noise(&[5, 96], dtype), noise(&[1, 3, 16, 16], dtype));
+        let (matrix, kernel) = (noise(&[256, 256], dtype), noise(&[8, 3, 3, 3], dtype));
+        let (rows, image) = (noise(&[5, 256], dtype), noise(&[1, 3, 16, 16], dtype));
         let arena = arena(Place::FileDescriptor, &[("matrix", &matrix), ("kernel", &kernel)]);
         let mapped = ["matrix", "kernel"].map(|name| arena.tensor(name).unwrap());
         let operations = |[matrix, kernel]: [&Tensor; 2]| {

@@ -214,7 +214,7 @@ fn unsealed_memory_files_are_refused() {
     let key = arena.id().key();
     let fixed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
     drop((found, arena));
-    for seals in [SealFlags::empty(), fixed, fixed - SealFlags::SHRINK | SealFlags::WRITE] {
+    for seals in [SealFlags::empty(), fixed, (fixed - SealFlags::SHRINK) | SealFlags::WRITE] {
         let error = attach(key, copy(seals)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Untrusted, "{error}");
     }
