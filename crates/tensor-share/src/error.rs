@@ -10,7 +10,8 @@ use crate::id::ArenaId;
 /// One opaque type for the crate: [`kind`](Self::kind) is what callers branch on, the text is what
 /// people read. A text names the operation and both values that do not fit (asked and free bytes,
 /// the shape in the arena and the shape of the tensor), and what to do where the crate knows it.
-/// The cause of an error of the system or of candle is its [`source`](std::error::Error::source).
+/// What the system said is part of the text; an error of candle, which may be long, is the
+/// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Cause>);
@@ -124,8 +125,8 @@ pub(crate) enum Cause {
     FileCandle { path: PathBuf, source: candle_core::Error },
     #[error("{doing} failed")]
     Candle { doing: &'static str, source: candle_core::Error },
-    #[error("cannot {doing}: {source}")]
-    System { doing: String, source: io::Error },
+    #[error("cannot {doing}: {error}")]
+    System { doing: String, error: io::Error },
 }
 
 impl Error {
@@ -157,8 +158,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn system(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Cause::System { doing: doing.into(), source: source.into() }.into()
+    pub(crate) fn system(doing: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Cause::System { doing: doing.into(), error: error.into() }.into()
     }
 }
 
@@ -170,3 +171,28 @@ impl From<Cause> for Error {
 
 /// The result of this crate's operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_on_a_gpu_is_refused_with_what_to_do() {
+        let (name, device) = ("w".to_owned(), "Cuda { gpu_id: 0 }".to_owned());
+        let error = Error::from(Cause::NotOnCpu { name, device });
+        assert_eq!(error.kind(), ErrorKind::NotOnCpu);
+        assert_eq!(
+            error.to_string(),
+            "tensor w is on Cuda { gpu_id: 0 }, and only tensors in CPU memory can be shared; \
+             load the model in the worker initializer instead, \
+             see https://docs.rs/tensor-share/latest/tensor_share/#tensors-on-a-gpu"
+        );
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_said_once() {
+        let error = Error::system("lock a lease", io::Error::from_raw_os_error(4));
+        assert_eq!(error.to_string(), "cannot lock a lease: Interrupted system call (os error 4)");
+        assert!(std::error::Error::source(&error).is_none());
+    }
+}

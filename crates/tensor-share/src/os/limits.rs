@@ -1,6 +1,7 @@
 //! The limits that an arena may meet, as errors with both values.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use rustix::fd::AsFd;
@@ -66,8 +67,7 @@ pub(crate) fn mapping_error(doing: impl Into<String>, len: usize, error: Errno) 
     if error != Errno::NOMEM {
         return Error::system(doing, error);
     }
-    let mappings =
-        fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count() as u64);
+    let mappings = n_mappings();
     let limit = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
     let limit = limit.trim().parse().unwrap_or(u64::MAX);
     // Splitting a mapping in three needs two more.
@@ -75,6 +75,13 @@ pub(crate) fn mapping_error(doing: impl Into<String>, len: usize, error: Errno) 
         return Cause::Mappings { doing, mappings, limit }.into();
     }
     Cause::NoMemory { what: doing, asked: len as u64, free: available_bytes() }.into()
+}
+
+/// How many mappings this process has. Counted line by line: where this is asked, there may be no
+/// mapping left for a large block.
+fn n_mappings() -> u64 {
+    let Ok(maps) = File::open("/proc/self/maps") else { return 0 };
+    BufReader::new(maps).lines().map_while(Result::ok).map(|_| 1).sum()
 }
 
 /// Gives a new memory file its length and reserves all of it, so that no later write can fail.
@@ -91,10 +98,13 @@ pub(crate) fn reserve(file: impl AsFd, len: usize, what: &str, place: &'static s
         error => Error::system(format!("reserve {len} bytes for {what}"), error),
     };
     ftruncate(&file, len as u64).map_err(refused)?;
-    // The system would rather end processes than refuse, so it is not asked for what it lacks.
-    let free = available_bytes();
-    if len as u64 > free {
-        return Err(Cause::NoMemory { what: what.to_owned(), asked: len as u64, free }.into());
+    // The system would rather end processes than refuse, so it is not asked for what it lacks. For
+    // a small arena the question would cost more than the arena.
+    if len > 1 << 20 {
+        let free = available_bytes();
+        if len as u64 > free {
+            return Err(Cause::NoMemory { what: what.to_owned(), asked: len as u64, free }.into());
+        }
     }
     loop {
         match fallocate(&file, FallocateFlags::empty(), 0, len as u64) {

@@ -59,7 +59,7 @@
 //!     than made of `alloc` plus zeroing, `realloc` rather than made of `alloc`, copy and `dealloc`
 //!     (`other_allocations_reach_the_inner_allocator_unchanged`). An allocation costs one
 //!     comparison with a thread-local number more, a deallocation one comparison of addresses
-//!     (benchmark `allocator`).
+//!     (benchmark `share`).
 //! 12. **`dealloc` neither allocates nor locks**, so it may run wherever memory may be freed: all it
 //!     touches are atomics in static tables and, for the last user, one system call.
 #![expect(unsafe_code, reason = "the allocator, and vectors on mapped pages")]
