@@ -11,15 +11,54 @@
 #![expect(unsafe_code, reason = "it calls allocators")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use candle_core::{DType, Device, Module as _, Tensor};
 use candle_nn::Linear;
 use tensor_share::{Arena, ShareAlloc, SharedTensor, SharingStrategy, attach, collect, detach};
 
+/// With or without the crate's allocator, so that the same code can be measured with both.
+struct Switch {
+    with: AtomicBool,
+    share: ShareAlloc,
+}
+
 #[global_allocator]
-static ALLOCATOR: ShareAlloc = ShareAlloc::new(System);
+static ALLOCATOR: Switch = Switch { with: AtomicBool::new(true), share: ShareAlloc::new(System) };
+
+// SAFETY: both are allocators over `System`, so what one gave out the other may take; memory of
+// tensors is taken by `share` alone, since it is only left out while no arena is open.
+unsafe impl GlobalAlloc for Switch {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if self.with.load(Ordering::Relaxed) {
+            // SAFETY: passed on.
+            return unsafe { self.share.alloc(layout) };
+        }
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
+        if self.with.load(Ordering::Relaxed) {
+            // SAFETY: passed on.
+            return unsafe { self.share.dealloc(address, layout) };
+        }
+        // SAFETY: passed on.
+        unsafe { System.dealloc(address, layout) }
+    }
+
+    unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if self.with.load(Ordering::Relaxed) {
+            // SAFETY: passed on.
+            return unsafe { self.share.realloc(address, layout, new_size) };
+        }
+        // SAFETY: passed on.
+        unsafe { System.realloc(address, layout, new_size) }
+    }
+}
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -36,11 +75,46 @@ fn main() -> Outcome {
         forward(rows, width)?;
     }
     println!("\nother allocations with the allocator / without");
+    programs();
+    println!("  and nothing but the allocator:");
     for size in [16, 64, 256, 4096, 65_536] {
         allocations(size);
     }
     growing();
     Ok(())
+}
+
+/// Code that does little but allocate, with both allocators in turn.
+fn programs() {
+    let record = |index| serde_json::json!({"id": index, "name": format!("agent {index}"), "orders": [1, 2, 3]});
+    let json = serde_json::Value::from((0..200).map(record).collect::<Vec<_>>()).to_string();
+    let parse = || drop(black_box(serde_json::from_str::<serde_json::Value>(&json)));
+    let map = || {
+        let map: BTreeMap<String, Vec<u64>> =
+            (0..1000u64).map(|key| (key.to_string(), vec![key; 5])).collect();
+        drop(black_box(map));
+    };
+    let compare = |what: &str, work: &dyn Fn()| {
+        let run = |with| {
+            ALLOCATOR.with.store(with, Ordering::Relaxed);
+            time(50, work)
+        };
+        run(true);
+        let ratios = (0..201).map(|turn| {
+            if turn % 2 == 0 {
+                let without = run(false);
+                run(true) / without
+            } else {
+                let with = run(true);
+                with / run(false)
+            }
+        });
+        let ratios = ratios.collect();
+        ALLOCATOR.with.store(true, Ordering::Relaxed);
+        print(what, ratios, "");
+    };
+    compare("parse and drop 200 objects of JSON", &parse);
+    compare("make and drop a map of 1000 strings", &map);
 }
 
 /// Nanoseconds of one call, of `n` calls together.
@@ -165,19 +239,23 @@ fn handles() -> Outcome {
 }
 
 fn forward(rows: usize, width: usize) -> Outcome {
-    let weights = Tensor::randn(0f32, 1.0, (width, width), &Device::Cpu)?;
-    let arena = Arena::from_tensors([("w", &weights)])?;
-    let (own, mapped) = (Linear::new(weights, None), Linear::new(arena.tensor("w")?, None));
     let x = Tensor::randn(0f32, 1.0, (rows, width), &Device::Cpu)?;
-    let n = u32::try_from(200_000_000 / (rows * width * width)).unwrap_or(1).clamp(1, 500);
+    let n = u32::try_from(50_000_000 / (rows * width * width)).unwrap_or(1).clamp(1, 500);
     let run = |layer: &Linear| time(n, || drop(black_box(layer.forward(&x))));
-    run(&own);
-    run(&mapped);
-    let ratios = (0..41).map(|_| {
-        let own = run(&own);
-        run(&mapped) / own
-    });
-    print(&format!("[{rows}, {width}] x [{width}, {width}]"), ratios.collect(), "");
+    let mut ratios = Vec::new();
+    // Which pages the two get decides some percent, so they get new ones many times.
+    for _ in 0..20 {
+        let weights = Tensor::randn(0f32, 1.0, (width, width), &Device::Cpu)?;
+        let arena = Arena::from_tensors([("w", &weights)])?;
+        let (own, mapped) = (Linear::new(weights, None), Linear::new(arena.tensor("w")?, None));
+        run(&own);
+        run(&mapped);
+        for _ in 0..5 {
+            let own = run(&own);
+            ratios.push(run(&mapped) / own);
+        }
+    }
+    print(&format!("[{rows}, {width}] x [{width}, {width}]"), ratios, "");
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use crate::os::named::Hold;
 use crate::os::pages::{MutablePages, SealedPages};
 use crate::os::{limits, memfd};
 use crate::place::Place;
-use crate::zero_copy::{self, WhyCopied, ZeroCopy};
+use crate::zero_copy::{self, MappedTensor, WhyCopied, ZeroCopy};
 
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -31,7 +31,7 @@ pub(crate) struct Opened {
 #[derive(Debug)]
 enum Content {
     /// Tensors on the pages themselves.
-    Mapped(Vec<Tensor>),
+    Mapped(Vec<MappedTensor>),
     /// Tensors that are copied when they are first asked for.
     Copied {
         why: WhyCopied,
@@ -136,7 +136,9 @@ impl Opened {
     /// Of a mutable arena it would be a copy that nobody asked for, so that is an error.
     pub(crate) fn tensor(&self, index: usize) -> Result<Tensor> {
         match &self.content {
-            Content::Mapped(tensors) => Ok(tensors[index].clone()),
+            Content::Mapped(tensors) => {
+                Ok(tensors[index].tensor(&self.directory.entries[index].dims))
+            }
             Content::Copied { pages, tensors, .. } => {
                 let entry = &self.directory.entries[index];
                 if let Some(tensor) = tensors[index].get() {

@@ -75,7 +75,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 pub use allocator::ShareAlloc;
-pub(crate) use tensors::map;
+pub(crate) use tensors::{MappedTensor, map};
 
 use crate::header::{Directory, Kind, plan};
 use crate::id::ArenaId;

@@ -1,10 +1,14 @@
 //! Tensors on the pages of a segment.
 
 use std::alloc::Layout;
+use std::fmt;
 use std::hint::black_box;
+
+use std::sync::OnceLock;
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, Storage, Tensor};
+use parking_lot::Mutex;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
@@ -16,6 +20,29 @@ use crate::error::Result;
 use crate::header::{Directory, Entry};
 use crate::os::limits::mapping_error;
 
+/// A tensor on the pages of a segment, made when it is first asked for: its vector must be there
+/// from the beginning, but the tensor around it costs more than opening.
+pub(crate) struct MappedTensor {
+    storage: Mutex<Option<CpuStorage>>,
+    tensor: OnceLock<Tensor>,
+}
+
+impl MappedTensor {
+    pub(crate) fn tensor(&self, dims: &[usize]) -> Tensor {
+        let tensor = self.tensor.get_or_init(|| {
+            let storage = self.storage.lock().take().expect("invariant: taken once");
+            Tensor::from_storage(Storage::Cpu(storage), dims, BackpropOp::none(), false)
+        });
+        tensor.clone()
+    }
+}
+
+impl fmt::Debug for MappedTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappedTensor").finish_non_exhaustive()
+    }
+}
+
 /// Maps a sealed segment privately and makes a tensor of each entry, or says why that cannot be.
 ///
 /// The descriptor must be that of the segment whose directory is given, and its data must never
@@ -23,7 +50,7 @@ use crate::os::limits::mapping_error;
 pub(crate) fn map(
     file: impl AsFd,
     directory: &Directory,
-) -> Result<Result<Vec<Tensor>, WhyCopied>> {
+) -> Result<Result<Vec<MappedTensor>, WhyCopied>> {
     map_after(file, directory, || ())
 }
 
@@ -32,7 +59,7 @@ pub(super) fn map_after(
     file: impl AsFd,
     directory: &Directory,
     mut between: impl FnMut(),
-) -> Result<Result<Vec<Tensor>, WhyCopied>> {
+) -> Result<Result<Vec<MappedTensor>, WhyCopied>> {
     let region = match Region::claim(directory.file_len, directory.id) {
         Ok(region) => region,
         Err(Full::NoAddresses) => return Ok(Err(WhyCopied::NoAddresses)),
@@ -76,7 +103,7 @@ pub(super) fn map_after(
         )
     };
     mapped.map_err(failed)?;
-    Ok(Ok(vectors.into_iter().zip(&directory.entries).map(|(v, entry)| tensor(v, entry)).collect()))
+    Ok(Ok(vectors.into_iter().zip(&directory.entries).map(|(v, entry)| filled(v, entry)).collect()))
 }
 
 /// An empty vector whose capacity is the place of an entry, `None` if it came to lie elsewhere.
@@ -100,7 +127,7 @@ fn allocate<T: Element>(
     (found == place.addr() && vector.capacity() == n).then(|| T::to_cpu_storage_owned(vector))
 }
 
-fn tensor(mut storage: CpuStorage, entry: &Entry) -> Tensor {
+fn filled(mut storage: CpuStorage, entry: &Entry) -> MappedTensor {
     let n = entry.n_elements();
     with_vec!(&mut storage, vector => {
         assert!(n <= vector.capacity(), "invariant: allocated for this entry");
@@ -108,5 +135,5 @@ fn tensor(mut storage: CpuStorage, entry: &Entry) -> Tensor {
         // every bit pattern is an `Element` and the directory keeps the entry inside of the file.
         unsafe { vector.set_len(n) }
     });
-    Tensor::from_storage(Storage::Cpu(storage), &*entry.dims, BackpropOp::none(), false)
+    MappedTensor { storage: Mutex::new(Some(storage)), tensor: OnceLock::new() }
 }
