@@ -4,7 +4,7 @@
 //! without a copy. The crate knows no pool and no protocol: handles are serde values that travel by
 //! whatever channel there is.
 //!
-//! ```
+//! ```standalone_crate
 //! use std::alloc::System;
 //!
 //! use candle_core::{DType, Device, Module, Tensor};
@@ -69,8 +69,8 @@
 //! # What is left behind
 //!
 //! Nothing. An arena with a descriptor ends with its last process, however that ends. A named one
-//! is removed when its last holder drops it; what processes leave that were killed is removed by
-//! the next process that makes a named arena, or by [`sweep()`]. [`report()`] lists the arenas, their
+//! is removed when its last holder drops it; what processes leave that were killed, or that ended
+//! by `exit`, is removed by the next process that makes a named arena, or by [`sweep()`]. [`report()`] lists the arenas, their
 //! sizes and their holders.
 //!
 //! # Tensors on a GPU

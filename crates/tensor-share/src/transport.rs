@@ -49,6 +49,9 @@ impl Attachment {
 
 /// Encodes a value and finds the arenas that it speaks of, each once.
 ///
+/// Collected is what is encoded on this thread while the function runs; if it calls `collect` again,
+/// the inner call has its arenas to itself.
+///
 /// ```
 /// use candle_core::{Device, Tensor};
 /// use tensor_share::{SharedTensor, attach, collect};

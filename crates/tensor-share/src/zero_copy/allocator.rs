@@ -8,7 +8,7 @@ use super::{range, slot};
 /// Wraps the allocator that the program uses anyway ([`System`] by default) and passes everything
 /// on to it, except the vectors of mapped tensors. Install it with one line:
 ///
-/// ```
+/// ```standalone_crate
 /// use std::alloc::System;
 /// use tensor_share::ShareAlloc;
 ///

@@ -8,8 +8,8 @@
 //!
 //! # The argument
 //!
-//! Each step names the test (in `tests/it/soundness.rs`, built with and without optimisation) that
-//! fails when its premise is broken.
+//! Each step names the test that fails when its premise is broken. The tests stand in
+//! `tests/it/soundness.rs` and in `zero_copy/tests.rs`, and run with and without optimisation.
 //!
 //! 1. **The vectors are vectors.** Each is made by `Vec::with_capacity` and freed by `Vec`'s drop;
 //!    its pointer came from the global allocator with exactly its layout. Nothing is said of who
@@ -30,7 +30,8 @@
 //!    the system call is a foreign function that may write through every exposed pointer, and this
 //!    one does: it writes the bytes of the file into the vectors. The range that it replaces lies
 //!    within a region in which nothing but those vectors lives. Only then the lengths are set
-//!    (`mapped_elements_are_read_as_the_file_has_them`).
+//!    (`the_file_is_mapped_after_the_last_vector_was_allocated`,
+//!    `mapped_elements_are_read_as_the_file_has_them`).
 //! 5. **Every bit pattern is a value.** Only [`Element`](crate::Element)s are mapped, so no
 //!    content of a file makes an invalid value (`every_pattern_of_bits_is_read_back`; other dtypes
 //!    are refused: `dtypes_without_elements_are_refused`).
@@ -111,7 +112,7 @@ pub enum WhyCopied {
 ///
 /// That needs one line in the program:
 ///
-/// ```
+/// ```standalone_crate
 /// use std::alloc::System;
 /// use tensor_share::{ShareAlloc, ZeroCopy};
 ///

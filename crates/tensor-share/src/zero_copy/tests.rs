@@ -50,6 +50,23 @@ fn an_armed_allocation_taken_by_somebody_else_is_ordinary_memory() {
 }
 
 #[test]
+fn the_file_is_mapped_after_the_last_vector_was_allocated() {
+    let (file, directory) = sealed(3, 5000);
+    let is_mapped = || {
+        let region = super::regions().into_iter().find(|&(arena, _)| arena == directory.id);
+        let start = format!("{:x}-", region.expect("invariant: claimed").1.start);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.starts_with(&start));
+        line.is_some_and(|line| line.contains("memfd:tensor-share"))
+    };
+    let mut before = Vec::new();
+    let tensors = map_after(&file, &directory, || before.push(is_mapped())).unwrap().unwrap();
+    assert_eq!(before, [false; 3]);
+    assert!(is_mapped());
+    assert_eq!(tensors.len(), 3);
+}
+
+#[test]
 fn a_string_that_takes_the_place_of_the_first_tensor_is_a_string() {
     let (file, directory) = sealed(1, 64);
     let mut thief = String::new();
