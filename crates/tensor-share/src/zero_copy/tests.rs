@@ -78,27 +78,31 @@ fn a_string_that_takes_the_place_of_the_first_tensor_is_a_string() {
     assert!(!has_region(directory.id));
 }
 
+/// A place that nothing is mapped at and that may be given out.
+fn place() -> range::Region {
+    range::Region::claim(4096, ArenaId::random().unwrap()).unwrap()
+}
+
 #[test]
 fn only_the_size_and_alignment_that_are_waited_for_are_answered() {
-    let place = std::ptr::without_provenance_mut(64);
+    let place = place();
     let layout = Layout::from_size_align(48, 16).unwrap();
-    slot::armed(layout, place, || {
-        assert_eq!(slot::take(Layout::from_size_align(48, 8).unwrap()), None);
-        assert_eq!(slot::take(Layout::from_size_align(49, 16).unwrap()), None);
-    });
+    let others = [(48, 8), (48, 32), (49, 16), (47, 16)];
+    let others = others.map(|(size, align)| Layout::from_size_align(size, align).unwrap());
+    let answered = slot::armed(layout, place.start(), || others.map(slot::take));
+    assert_eq!(answered, [None; 4]);
     assert_eq!(slot::take(layout), None, "disarmed afterwards");
 }
 
 #[test]
 fn another_thread_is_not_answered() {
-    let place = std::ptr::without_provenance_mut(64);
+    let place = place();
     let layout = Layout::from_size_align(48, 16).unwrap();
-    slot::armed(layout, place, || {
-        std::thread::scope(|scope| {
-            let other = scope.spawn(move || slot::take(layout).is_none());
-            assert!(other.join().unwrap());
-        });
+    let answered = slot::armed(layout, place.start(), || {
+        let other = std::thread::spawn(move || slot::take(layout).is_some());
+        other.join().unwrap()
     });
+    assert!(!answered);
 }
 
 #[test]
