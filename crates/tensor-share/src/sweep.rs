@@ -77,10 +77,10 @@ pub fn sweep() -> Result<Swept> {
         }
     }
     for (lease, _) in &locks {
-        Name::Lease(*lease).remove();
-        swept.processes += 1;
+        swept.processes += usize::from(Name::Lease(*lease).remove());
     }
-    let more = locks.len() == 16;
+    // Where nothing can be removed, trying again would not end.
+    let more = locks.len() == 16 && swept.processes > 0;
     drop(locks);
     if more {
         let rest = sweep()?;

@@ -28,10 +28,10 @@ impl Name {
         PathBuf::from(format!("{DIR}/{self}"))
     }
 
-    /// Removes the name. Somebody may have removed it before.
-    pub(crate) fn remove(self) {
-        // Whatever the error is, nothing is left that this process could do about it.
-        drop(fs::remove_file(self.path()));
+    /// Removes the name, and says whether that was done here. Somebody may have removed it before,
+    /// and about any other error this process could do nothing.
+    pub(crate) fn remove(self) -> bool {
+        fs::remove_file(self.path()).is_ok()
     }
 }
 

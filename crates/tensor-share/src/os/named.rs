@@ -100,10 +100,10 @@ pub(crate) fn open_arena(id: ArenaId, kind: Kind) -> Result<(OwnedFd, Option<Hol
     ) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Err(Cause::NotNamed { id, path }.into()),
-        Err(error @ (Errno::ACCESS | Errno::PERM)) => return Err(refused(&path, kind, error)),
+        Err(error @ (Errno::ACCESS | Errno::PERM)) => return Err(refused(id, &path, kind, error)),
         Err(error) => return Err(descriptor_error(format!("open {}", path.display()), error)),
     };
-    check_owner(&file, &path, kind)?;
+    check_owner(&file, id, &path, kind)?;
     let hold = Hold::new(id)?;
     let held = match fs::hard_link(&path, hold.name.path()) {
         Ok(()) => Some(hold),
@@ -114,29 +114,42 @@ pub(crate) fn open_arena(id: ArenaId, kind: Kind) -> Result<(OwnedFd, Option<Hol
     Ok((file, held))
 }
 
-fn owner(path: &Path, owner: u32, mode: u32, kind: Kind) -> Error {
-    let what = path.display().to_string();
-    let wanted = self::mode(kind).as_raw_mode();
-    Cause::Owner { what, owner, user: geteuid().as_raw(), mode, wanted }.into()
-}
-
-fn refused(path: &Path, kind: Kind, error: Errno) -> Error {
-    match fs::symlink_metadata(path) {
-        Ok(found) => owner(path, found.uid(), found.permissions().mode() & 0o7777, kind),
-        Err(_) => Error::system(format!("open {}", path.display()), error),
-    }
+fn refused(id: ArenaId, path: &Path, kind: Kind, error: Errno) -> Error {
+    let found = fs::symlink_metadata(path).ok();
+    let judged = found.and_then(|found| {
+        let mode = found.permissions().mode() & 0o7777;
+        judge(id, path, (found.uid(), mode, found.is_file()), kind).err()
+    });
+    judged.unwrap_or_else(|| Error::system(format!("open {}", path.display()), error))
 }
 
 /// Sees that nobody but this user can have written the object, and that it is finished.
-fn check_owner(file: impl AsFd, path: &Path, kind: Kind) -> Result<()> {
-    let stat =
-        fstat(file).map_err(|error| Error::system(format!("read {}", path.display()), error))?;
-    let found = stat.st_mode & 0o7777;
-    // A sealed handle may meet a mutable arena; the header says which it is.
-    let allowed = [mode(Kind::Sealed).as_raw_mode(), mode(Kind::Mutable).as_raw_mode()];
+fn check_owner(file: impl AsFd, id: ArenaId, path: &Path, kind: Kind) -> Result<()> {
+    let failed = |error| Error::system(format!("read {}", path.display()), error);
+    let stat = fstat(file).map_err(failed)?;
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if stat.st_uid != geteuid().as_raw() || !allowed.contains(&found) || !regular {
-        return Err(owner(path, stat.st_uid, found, kind));
+    judge(id, path, (stat.st_uid, stat.st_mode & 0o7777, regular), kind)
+}
+
+fn judge(
+    id: ArenaId,
+    path: &Path,
+    (owner, mode, regular): (u32, u32, bool),
+    kind: Kind,
+) -> Result<()> {
+    let user = geteuid().as_raw();
+    let modes = [Kind::Sealed, Kind::Mutable].map(|kind| (self::mode(kind).as_raw_mode(), kind));
+    let found = modes.into_iter().find(|&(allowed, _)| allowed == mode);
+    match found {
+        Some((_, found)) if owner == user && regular => {
+            if found == kind {
+                return Ok(());
+            }
+            Err(Cause::Kind { id, is: found.text(), wants: kind.text() }.into())
+        }
+        _ => {
+            let (what, wanted) = (path.display().to_string(), self::mode(kind).as_raw_mode());
+            Err(Cause::Owner { what, owner, user, mode, wanted }.into())
+        }
     }
-    Ok(())
 }

@@ -252,6 +252,10 @@ fn objects_of_others_or_unfinished_ones_are_refused() {
     assert_eq!(error.kind(), ErrorKind::Untrusted);
     assert!(error.to_string().contains("with mode 0644, expected"), "{error}");
 
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    let error = opened().unwrap_err();
+    assert!(error.to_string().ends_with("is mutable, the handle wants sealed"), "{error}");
+
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o400)).unwrap();
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&path, Some(12345), None).unwrap();
