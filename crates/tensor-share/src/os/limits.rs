@@ -17,29 +17,57 @@ fn number(text: &str, key: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// Where a kind of control groups keeps its numbers.
+struct Groups {
+    root: &'static str,
+    limit: &'static str,
+    used: &'static str,
+    /// What of the used memory the system would give back: pages of files.
+    files: [&'static str; 2],
+}
+
+const GROUPS: Groups = Groups {
+    root: "/sys/fs/cgroup",
+    limit: "memory.max",
+    used: "memory.current",
+    files: ["inactive_file ", "active_file "],
+};
+
+/// As they were before version 2.
+const OLD_GROUPS: Groups = Groups {
+    root: "/sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    files: ["total_inactive_file ", "total_active_file "],
+};
+
 /// How much memory may still be taken: what the machine has, or less if the control group of this
 /// process or one above it may not have so much.
 fn available_bytes() -> u64 {
     let machine = read(Path::new("/proc/meminfo"));
-    let machine = number(&machine, "MemAvailable:").map_or(u64::MAX, |kib| kib * 1024);
-    let mut available = machine;
+    let mut available = number(&machine, "MemAvailable:").map_or(u64::MAX, |kib| kib * 1024);
     for line in read(Path::new("/proc/self/cgroup")).lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { continue };
-        let (root, limit, used) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-            "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+        let groups = match controllers {
+            "" => GROUPS,
+            "memory" => OLD_GROUPS,
             _ => continue,
         };
         for group in Path::new(group.trim_start_matches('/')).ancestors() {
-            let folder = Path::new(root).join(group);
-            let number = |file| read(&folder.join(file)).trim().parse::<u64>().ok();
-            if let (Some(limit), Some(used)) = (number(limit), number(used)) {
-                available = available.min(limit.saturating_sub(used));
-            }
+            let group = Path::new(groups.root).join(group);
+            available = available.min(left_in(&group, &groups).unwrap_or(u64::MAX));
         }
     }
     available
+}
+
+/// How much a control group may still take, `None` if it has no limit.
+fn left_in(group: &Path, groups: &Groups) -> Option<u64> {
+    let value = |file| read(&group.join(file)).trim().parse::<u64>().ok();
+    let left = value(groups.limit)?.saturating_sub(value(groups.used)?);
+    let stat = read(&group.join("memory.stat"));
+    Some(groups.files.iter().filter_map(|key| number(&stat, key)).fold(left, u64::saturating_add))
 }
 
 /// The text of a file, nothing if there is none.
@@ -118,3 +146,28 @@ pub(crate) fn reserve(file: impl AsFd, len: usize, what: &str, place: &'static s
 
 /// Where a memory file lives, in messages.
 pub(crate) const MEMORY: &str = "memory";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_files_count_as_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        assert_eq!(left_in(folder.path(), &GROUPS), None);
+        write("memory.max", "max\n");
+        write("memory.current", "900\n");
+        assert_eq!(left_in(folder.path(), &GROUPS), None, "no limit");
+        write("memory.max", "1000\n");
+        assert_eq!(left_in(folder.path(), &GROUPS), Some(100));
+        write("memory.stat", "anon 200\ninactive_file 300\nactive_file 40\nshmem 5\n");
+        assert_eq!(left_in(folder.path(), &GROUPS), Some(440));
+    }
+
+    #[test]
+    fn this_machine_has_some_memory() {
+        let available = available_bytes();
+        assert!(available > 1 << 20 && available < 1 << 60, "{available}");
+    }
+}
