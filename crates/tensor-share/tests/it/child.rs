@@ -210,6 +210,16 @@ fn run(scenario: &str, value: &[u8], key: u128) {
                 crate::util::mapping_at(place).is_some_and(|line| line.contains("tensor-share"));
             say(format!("{before} {after}"));
         }
+        "attach many" => {
+            let (files, tensors): (Vec<(u128, i32)>, Vec<SharedTensor>) = decode(value);
+            for (key, number) in files {
+                let path = format!("/proc/{}/fd/{number}", std::os::unix::process::parent_id());
+                attach(key, std::fs::File::open(path).unwrap().into()).unwrap();
+            }
+            say(tensors.iter().filter(|shared| shared.tensor().is_ok()).count());
+            let (_, again) = collect(|| encode(&tensors));
+            say(again.iter().filter(|one| one.descriptor().is_some()).count());
+        }
         "train" => {
             let arena: MutableArena = decode(value);
             let one = Tensor::ones(3, candle_core::DType::F32, &Device::Cpu).unwrap();

@@ -1,8 +1,12 @@
 //! Limits and damage: an error that says what to do, never a signal.
 
+use std::os::fd::AsRawFd as _;
+
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
-use tensor_share::{ArenaId, ErrorKind, SharedTensor, SharingStrategy, attach, collect, detach};
+use tensor_share::{
+    ArenaId, Attachment, ErrorKind, SharedTensor, SharingStrategy, attach, collect, detach,
+};
 
 use crate::child::{start, start_after};
 use crate::soundness::skipped;
@@ -144,6 +148,19 @@ fn three_hundred_tensors_travel_through_one_descriptor() {
         assert_eq!(reader.line(), "10");
         assert_eq!(reader.line(), "true false", "its last user ends the mapping");
     }
+}
+
+#[test]
+fn few_descriptors_are_enough_to_receive_many_arenas() {
+    let arenas: Vec<_> =
+        (0..300).map(|_| arena(Place::FileDescriptor, &[("x", &range(3))])).collect();
+    let tensors: Vec<_> = arenas.iter().map(|arena| arena.shared("x").unwrap()).collect();
+    let (_, found) = collect(|| encode(&tensors));
+    let file = |one: &Attachment| (one.key(), one.descriptor().unwrap().as_raw_fd());
+    let files: Vec<_> = found.iter().map(file).collect();
+    let mut worker = start_after("ulimit -n 64;", "attach many", &(files, tensors));
+    assert_eq!(worker.line(), "300");
+    assert_eq!(worker.line(), "16", "a quarter of its descriptors is kept to be sent on");
 }
 
 #[test]
