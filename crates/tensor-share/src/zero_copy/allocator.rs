@@ -1,0 +1,102 @@
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr;
+
+use super::{range, slot};
+
+/// The program's allocator, which can put a tensor onto pages that processes share.
+///
+/// Wraps the allocator that the program uses anyway ([`System`] by default) and passes everything
+/// on to it, except the vectors of mapped tensors. Install it with one line:
+///
+/// ```standalone_crate
+/// use std::alloc::System;
+/// use tensor_share::ShareAlloc;
+///
+/// #[global_allocator]
+/// static ALLOCATOR: ShareAlloc<System> = ShareAlloc::new(System);
+/// ```
+///
+/// It must be the outermost allocator: a wrapper around it that enlarges allocations (to count or
+/// to guard them) keeps tensors from being mapped, and they are copied instead. Why mapped tensors
+/// are sound is argued in the documentation of the module [`zero_copy`](mod@crate::zero_copy).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ShareAlloc<A = System> {
+    pub(super) inner: A,
+}
+
+impl<A> ShareAlloc<A> {
+    /// Wraps an allocator.
+    pub const fn new(inner: A) -> Self {
+        Self { inner }
+    }
+}
+
+// SAFETY: memory that does not lie in the reserved range is the inner allocator's, which keeps the
+// promises. An address in the range is given out for one armed allocation, whose size and
+// alignment it was chosen for, as ordinary memory in a region that is not used otherwise and that
+// stays until all allocations in it have been freed. No method unwinds or, for such memory,
+// allocates.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for ShareAlloc<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(address) = slot::take(layout) {
+            return address;
+        }
+        // SAFETY: the caller's promise (a size that is not zero) is passed on.
+        unsafe { self.inner.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
+        if range::contains(address.addr()) {
+            return released(address);
+        }
+        // SAFETY: the address is not in the range, so the inner allocator gave it out, with this
+        // layout by the caller's promise.
+        unsafe { self.inner.dealloc(address, layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on. Tensors are never placed by this method.
+        unsafe { self.inner.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if range::contains(address.addr()) {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { self.move_out(address, layout, new_size) };
+        }
+        // SAFETY: as in `dealloc`; the new size is the caller's promise.
+        unsafe { self.inner.realloc(address, layout, new_size) }
+    }
+}
+
+impl<A: GlobalAlloc> ShareAlloc<A> {
+    /// Moves a mapped allocation into ordinary memory of another size.
+    ///
+    /// # Safety
+    ///
+    /// As for `GlobalAlloc::realloc`, with an address in the range.
+    #[cold]
+    unsafe fn move_out(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller promises that the new size, rounded up to the alignment, fits.
+        let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        // SAFETY: the caller promises that the new size is not zero.
+        let moved = unsafe { self.inner.alloc(new_layout) };
+        if !moved.is_null() {
+            let kept = layout.size().min(new_size);
+            // SAFETY: both allocations have at least `kept` bytes, and one is in the range and the
+            // other is not.
+            unsafe { ptr::copy_nonoverlapping(address, moved, kept) };
+            released(address);
+        }
+        moved
+    }
+}
+
+#[cold]
+fn released(address: *mut u8) {
+    range::release(address.addr());
+}
