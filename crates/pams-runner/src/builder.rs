@@ -4,11 +4,11 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pams_agent::Registry;
-use pams_config::{Settings, Strictness};
+use pams_config::{ReadOptions, Settings, Strictness};
 use pams_core::random::GeneratorKind;
 use serde_json::Value as Json;
 
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::RecordHasher;
 use crate::logger::Logger;
 use crate::names::NameTable;
-use crate::parallel::{Executor, Parallel, Plan, Splitting};
+use crate::parallel::{self, Executor, Parallel, Plan, Splitting};
 use crate::recorder::Recorder;
 use crate::runner::Runner;
 use crate::setup;
@@ -40,7 +40,7 @@ pub struct RunnerBuilder<'l> {
 /// A config that was given to the builder.
 enum Source {
     Missing,
-    Text { name: String, text: Vec<u8> },
+    Text { name: String, text: Vec<u8>, folder: Option<PathBuf> },
     Value(Json),
     Unreadable { name: String, error: io::Error },
 }
@@ -76,11 +76,13 @@ impl Default for RunnerBuilder<'_> {
 }
 
 impl<'l> RunnerBuilder<'l> {
-    /// Reads the config from a file. Errors are reported by [`build`](Self::build).
+    /// Reads the config from a file, from whose folder relative paths in it are meant. Errors are
+    /// reported by [`build`](Self::build).
     #[must_use]
     pub fn config_path(self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
-        self.config_bytes(path.display().to_string(), fs::read(path))
+        let folder = path.parent().map(Path::to_owned);
+        self.config_bytes(path.display().to_string(), folder, fs::read(path))
     }
 
     /// Reads the config from anything that can be read. Errors are reported by
@@ -89,13 +91,13 @@ impl<'l> RunnerBuilder<'l> {
     pub fn config_reader(self, mut reader: impl Read) -> Self {
         let mut text = Vec::new();
         let read = reader.read_to_end(&mut text).map(|_| text);
-        self.config_bytes(String::new(), read)
+        self.config_bytes(String::new(), None, read)
     }
 
     /// Takes the config as a JSON text.
     #[must_use]
     pub fn config_text(self, text: impl Into<Vec<u8>>) -> Self {
-        self.config_bytes(String::new(), Ok(text.into()))
+        self.config_bytes(String::new(), None, Ok(text.into()))
     }
 
     /// Takes the config as a JSON value.
@@ -177,17 +179,21 @@ impl<'l> RunnerBuilder<'l> {
     ///
     /// When the config can't be read or has mistakes.
     pub fn check(&self) -> Result<Settings, Error> {
-        let (registry, strictness) = (&self.registry, self.strictness);
+        let (registry, options) = (&self.registry, ReadOptions::from(self.strictness));
         let (name, settings) = match &self.source {
             Source::Missing => return Err(Error::new(ErrorKind::NoConfig, "")),
             Source::Unreadable { name, error } => {
                 let error = io::Error::new(error.kind(), error.to_string());
                 return Err(Error::new(ErrorKind::Read(error), name.clone()));
             }
-            Source::Text { name, text } => {
-                (name.as_str(), Settings::from_json(text, registry, strictness))
+            Source::Text { name, text, folder } => {
+                let options = match folder {
+                    Some(folder) => options.folder(folder),
+                    None => options,
+                };
+                (name.as_str(), Settings::from_json(text, registry, options))
             }
-            Source::Value(value) => ("", Settings::from_value(value, registry, strictness)),
+            Source::Value(value) => ("", Settings::from_value(value, registry, options)),
         };
         settings.map_err(|error| Error::new(ErrorKind::Config(error), name))
     }
@@ -198,10 +204,13 @@ impl<'l> RunnerBuilder<'l> {
     ///
     /// When the config can't be read or has mistakes, or a market, agent or event can't be made
     /// from it.
-    pub fn build(self) -> Result<Runner<'l>, Error> {
+    pub fn build(mut self) -> Result<Runner<'l>, Error> {
         let settings = self.check()?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
+        }
+        if let Some(executor) = &mut self.executor {
+            executor.prepare(&settings.simulation).map_err(parallel::failed)?;
         }
         let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)?;
         let plan = self.plan(&settings);
@@ -229,9 +238,14 @@ impl<'l> RunnerBuilder<'l> {
         Plan { workers, largest_batch, settings: settings.simulation.clone() }
     }
 
-    fn config_bytes(self, name: String, read: io::Result<Vec<u8>>) -> Self {
+    fn config_bytes(
+        self,
+        name: String,
+        folder: Option<PathBuf>,
+        read: io::Result<Vec<u8>>,
+    ) -> Self {
         let source = match read {
-            Ok(text) => Source::Text { name, text },
+            Ok(text) => Source::Text { name, text, folder },
             Err(error) => Source::Unreadable { name, error },
         };
         Self { source, ..self }

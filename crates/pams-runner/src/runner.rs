@@ -63,7 +63,10 @@ impl<'l> Runner<'l> {
     /// When an agent, an instruction, an event or a logger fails, or the run is asked to stop. The
     /// loggers have then seen everything up to that point.
     pub fn run(mut self) -> Result<RunReport, Error> {
-        let outcome = self.start_workers().and_then(|()| self.run_sessions());
+        let outcome = self
+            .start_workers()
+            .and_then(|()| self.run_sessions())
+            .and_then(|()| self.parallel.as_mut().map_or(Ok(()), Parallel::finish));
         if let Some(parallel) = &mut self.parallel {
             parallel.stop();
         }

@@ -11,11 +11,22 @@ use crate::population::Population;
 
 /// Runs tasks somewhere: on threads, in processes, on other machines.
 ///
-/// The runner calls [`start`](Self::start) once, then [`update`](Self::update) and
-/// [`run`](Self::run) in any number and order, then [`stop`](Self::stop) once, also after an error.
-/// A question is pure, so an executor that loses a worker may ask again elsewhere; the answer is
+/// The runner calls [`prepare`](Self::prepare) before it makes the agents, [`start`](Self::start)
+/// once, then [`update`](Self::update) and [`run`](Self::run) in any number and order,
+/// [`finish`](Self::finish) if all went well, then [`stop`](Self::stop) once, also after an error.
+/// `prepare` and `finish` may be left out. A question is pure, so an executor that loses a worker may ask again elsewhere; the answer is
 /// the same. All answers must come from a replica that has had every update before the call.
 pub trait Executor: Send {
+    /// Called when the config was read, before markets, agents and events are made. By default
+    /// nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// When the config can't be run here.
+    fn prepare(&mut self, _settings: &SimulationSettings) -> Result<(), ExecutorError> {
+        Ok(())
+    }
+
     /// Starts workers, each of which can read a copy of the plan's replica.
     ///
     /// # Errors
@@ -36,6 +47,16 @@ pub trait Executor: Send {
     ///
     /// When a task can't be answered at all. An agent that fails is an answer.
     fn run(&mut self, tasks: Vec<Task>) -> Result<Vec<Answer>, ExecutorError>;
+
+    /// Called when all steps are over: looks whether workers did what they must not, such as
+    /// changing memory that others read too. By default nothing is looked at.
+    ///
+    /// # Errors
+    ///
+    /// When one did; it is the run's error.
+    fn finish(&mut self) -> Result<(), ExecutorError> {
+        Ok(())
+    }
 
     /// Ends all workers.
     fn stop(&mut self);
@@ -105,6 +126,12 @@ impl Replica {
             agents: population.agents.iter().map(|agent| agent.constant().clone()).collect(),
             classes: population.classes.clone(),
         }
+    }
+
+    /// The constant parts of all agents, in the order of ids.
+    #[must_use]
+    pub fn agents(&self) -> &[SharedAgent] {
+        &self.agents
     }
 
     /// The markets as the replica knows them.

@@ -75,6 +75,11 @@ impl Parallel {
         self.executor.start(plan).map_err(failed)
     }
 
+    /// After the last step.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.executor.finish().map_err(failed)
+    }
+
     pub(crate) fn stop(&mut self) {
         self.executor.stop();
     }
@@ -144,7 +149,7 @@ fn question(agent: AgentId, simulator: &Simulator, population: &Population) -> Q
     }
 }
 
-fn failed(error: ExecutorError) -> Error {
+pub(crate) fn failed(error: ExecutorError) -> Error {
     Error::new(ErrorKind::Executor(error), "")
 }
 
