@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cancel_agent;
+pub mod neural;
 mod reference;
 
 use pams_agent::{FcnAgent, Registry};
