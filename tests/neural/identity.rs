@@ -6,7 +6,7 @@ use pams_runner::{
 use pams_tests::neural::Marking;
 use pams_torch::{SharingStrategy, StartMethod, TorchAgentParallelRunner, all_sharing_strategies};
 
-use crate::{HELPER, config, count, outcome};
+use crate::{HELPER, config, count, outcome, outcome_with};
 
 const WORKERS: [usize; 4] = [1, 2, 3, 8];
 
@@ -36,12 +36,12 @@ fn threads_give_the_records_of_one_thread() {
 fn plain_processes_give_the_records_of_one_thread() {
     let (config, expected) = config_and_records();
     for &strategy in all_sharing_strategies() {
-        tensor_share::set_sharing_strategy(strategy);
         for workers in WORKERS {
             let executor = ProcessExecutor::new().executable(HELPER);
             let builder =
                 RunnerBuilder::default().executor(executor).num_parallel(count(workers));
-            assert_eq!(outcome(builder, &config), expected, "{strategy}, {workers} workers");
+            let found = outcome_with(strategy, builder, &config);
+            assert_eq!(found, expected, "{strategy}, {workers} workers");
         }
     }
 }

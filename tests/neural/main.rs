@@ -1,8 +1,11 @@
 //! Neural agents under every runner.
 
 use std::alloc::System;
+use std::num::NonZeroUsize;
 
-use tensor_share::ShareAlloc;
+use pams_runner::{Runner, RunnerBuilder};
+use parking_lot::Mutex;
+use tensor_share::{ShareAlloc, SharingStrategy};
 
 mod identity;
 mod sharing;
@@ -13,9 +16,8 @@ static ALLOCATOR: ShareAlloc<System> = ShareAlloc::new(System);
 /// The executable that workers run: the test harness owns this one's `main`.
 const HELPER: &str = env!("CARGO_BIN_EXE_pams-neural-worker");
 
-use std::num::NonZeroUsize;
-
-use pams_runner::{Runner, RunnerBuilder};
+/// The strategy belongs to the process, so one run is set up and done at a time.
+static STRATEGY: Mutex<()> = Mutex::new(());
 
 fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("at least one")
@@ -42,6 +44,13 @@ fn config(class: &str, keys: &str) -> String {
 
 /// What a run came to, so that errors are compared too.
 fn outcome(builder: RunnerBuilder<'_>, config: &str) -> String {
+    outcome_with(SharingStrategy::FileDescriptor, builder, config)
+}
+
+/// As [`outcome`], with a sharing strategy for runners that set none.
+fn outcome_with(strategy: SharingStrategy, builder: RunnerBuilder<'_>, config: &str) -> String {
+    let _alone = STRATEGY.lock();
+    tensor_share::set_sharing_strategy(strategy);
     pams_tests::neural::init();
     let outcome = builder
         .registry(pams_tests::neural::registry())
