@@ -38,8 +38,7 @@ fn plain_processes_give_the_records_of_one_thread() {
     for &strategy in all_sharing_strategies() {
         for workers in WORKERS {
             let executor = ProcessExecutor::new().executable(HELPER);
-            let builder =
-                RunnerBuilder::default().executor(executor).num_parallel(count(workers));
+            let builder = RunnerBuilder::default().executor(executor).num_parallel(count(workers));
             let found = outcome_with(strategy, builder, &config);
             assert_eq!(found, expected, "{strategy}, {workers} workers");
         }

@@ -37,10 +37,8 @@ fn workers_know_strategy_and_threads_and_ran_both_initializers() {
 
 #[test]
 fn the_config_says_how_many_threads() {
-    let config = config("Informer", "").replace(
-        r#""simulation": {"#,
-        r#""simulation": {"torchNumThreads": 5, "#,
-    );
+    let config = config("Informer", "")
+        .replace(r#""simulation": {"#, r#""simulation": {"torchNumThreads": 5, "#);
     let text = outcome(torch::<()>(()).builder().num_parallel(count(2)), &config);
     assert!(text.contains("5 threads, None"), "{text}");
 }

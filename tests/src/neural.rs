@@ -93,12 +93,7 @@ impl Agent for Informer {
         Ok(Self {})
     }
 
-    fn submit_orders(
-        &self,
-        _: &(),
-        _: &Markets<'_>,
-        _: &mut Turn<'_>,
-    ) -> Result<(), AgentError> {
+    fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
         let threads = candle_core::utils::get_num_threads();
         Err(format!("{}, {threads} threads, {:?}", sharing_strategy(), MARK.get()).into())
     }
@@ -119,12 +114,7 @@ impl Agent for Scribbler {
         Ok(Self { tensor: SharedTensor::copy_of(&tensor)? })
     }
 
-    fn submit_orders(
-        &self,
-        _: &(),
-        _: &Markets<'_>,
-        _: &mut Turn<'_>,
-    ) -> Result<(), AgentError> {
+    fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
         self.tensor.tensor()?.zero_set()?;
         Ok(())
     }

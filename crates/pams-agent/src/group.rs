@@ -1,7 +1,7 @@
 //! Making the agents of a group together.
 
-use pams_core::{AgentId, MarketId};
 use pams_core::random::Generator;
+use pams_core::{AgentId, MarketId};
 
 use crate::agent::{AgentError, AgentSetup};
 
@@ -18,11 +18,7 @@ pub struct GroupSetup<'a> {
 impl<'a> GroupSetup<'a> {
     /// A setup for the agents from `first` on, as many as there are generators, that may trade in
     /// `markets`, ascending by id.
-    pub fn new(
-        first: AgentId,
-        generators: &'a mut [Generator],
-        markets: &'a [MarketId],
-    ) -> Self {
+    pub fn new(first: AgentId, generators: &'a mut [Generator], markets: &'a [MarketId]) -> Self {
         Self { first, generators, markets, current: None }
     }
 

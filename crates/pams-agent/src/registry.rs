@@ -81,8 +81,7 @@ struct EventEntry {
 type DecodeAgent =
     fn(&mut dyn erased_serde::Deserializer<'_>) -> Result<SharedAgent, erased_serde::Error>;
 
-type CreateAgents =
-    fn(&ClassSettings, &mut GroupSetup<'_>) -> Result<Vec<BoxedAgent>, AgentError>;
+type CreateAgents = fn(&ClassSettings, &mut GroupSetup<'_>) -> Result<Vec<BoxedAgent>, AgentError>;
 
 type CreateEvent = fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>;
 

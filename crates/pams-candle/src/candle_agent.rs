@@ -46,8 +46,7 @@ fn check(settings: &CandleSettings, block: &mut Block<'_>) {
             block.problem(key, "expected a whole number that is 1 or above, found 0");
         }
     }
-    for (key, value) in
-        [("noiseScale", settings.noise_scale), ("priceScale", settings.price_scale)]
+    for (key, value) in [("noiseScale", settings.noise_scale), ("priceScale", settings.price_scale)]
     {
         if value < 0.0 {
             block.problem(key, format!("expected a number that is 0 or above, found {value:?}"));

@@ -37,9 +37,8 @@ impl Networks {
                 return Err(Error::file(path, text));
             }
         };
-        let mismatch = |text: String| {
-            Error::new(ErrorKind::Shape, format!("{}: {text}", path.display()))
-        };
+        let mismatch =
+            |text: String| Error::new(ErrorKind::Shape, format!("{}: {text}", path.display()));
         let layers = layers(tensors).map_err(mismatch)?;
         check(&layers, sizes).map_err(mismatch)?;
         Self::from_layers(&layers)

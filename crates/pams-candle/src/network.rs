@@ -134,9 +134,7 @@ impl Networks {
         let mut tensors = Vec::new();
         for (layer, (name, weight, bias)) in layers.iter().enumerate() {
             let (weight_name, bias_name) = names(0, layer);
-            for (new_name, tensor) in
-                [(weight_name, Some(weight)), (bias_name, bias.as_ref())]
-            {
+            for (new_name, tensor) in [(weight_name, Some(weight)), (bias_name, bias.as_ref())] {
                 let Some(tensor) = tensor else { continue };
                 check_location(name, tensor.device().location())?;
                 if !tensor.dtype().is_float() {

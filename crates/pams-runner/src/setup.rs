@@ -180,11 +180,9 @@ fn add_agents(
     let first = group.first_id.index();
     let generators = &mut population.generators[first..first + group.names.len()];
     let mut setup = GroupSetup::new(group.first_id, generators, &accessible);
-    let agents = registry
-        .create_agents(&group.class, &group.class_settings, &mut setup)
-        .map_err(|error| {
-            Error::setup(setup.current().map_or_else(|| group.block.clone(), describe), error)
-        })?;
+    let agents = registry.create_agents(&group.class, &group.class_settings, &mut setup).map_err(
+        |error| Error::setup(setup.current().map_or_else(|| group.block.clone(), describe), error),
+    )?;
     for (id, agent) in group.ids().zip(agents) {
         if let Some(window) = settings.simulation.history_window
             && agent.look_back() > window

@@ -84,14 +84,20 @@ fn compare(rounds: usize, workers: usize) -> Result<(), Box<dyn Error>> {
         println!("{}", case.name);
         for (runs, runner) in found.iter().zip(["sequential", "torch"]) {
             println!("  {runner:10}  ms/step {}", spread(runs.iter().map(|run| run.step)));
-            println!("              first step after ms {}", spread(runs.iter().map(|run| run.first)));
+            println!(
+                "              first step after ms {}",
+                spread(runs.iter().map(|run| run.first))
+            );
             println!("              memory MB {}", spread(runs.iter().map(|run| run.memory)));
         }
         let pairs = || sequential.iter().zip(torch);
         let overhead =
             pairs().map(|(one, other)| (other.step - one.step) * 1000.0 / f64::from(TURNS));
         println!("  overhead of a turn, us: {}", spread(overhead));
-        println!("  sequential / torch: {}", spread(pairs().map(|(one, other)| one.step / other.step)));
+        println!(
+            "  sequential / torch: {}",
+            spread(pairs().map(|(one, other)| one.step / other.step))
+        );
     }
     println!("load after: {}", fs::read_to_string("/proc/loadavg")?.trim());
     Ok(())

@@ -136,10 +136,8 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
     /// Begins to describe a run.
     #[must_use]
     pub fn builder<'l>(self) -> RunnerBuilder<'l> {
-        let arguments = TorchArguments {
-            sharing_strategy: self.torch_sharing_strategy,
-            inner: self.arguments,
-        };
+        let arguments =
+            TorchArguments { sharing_strategy: self.torch_sharing_strategy, inner: self.arguments };
         let mut processes = ProcessExecutor::<TorchInitializer<I>>::with_initializer(arguments)
             .default_start_method(self.default_start_method)
             .mutable_memory(self.mutable_arenas);

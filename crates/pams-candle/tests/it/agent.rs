@@ -43,7 +43,8 @@ fn run(keys: &Json) -> Result<(RunReport, Vec<Record>), String> {
 
 #[test]
 fn orders_are_near_the_price_on_the_side_of_the_signal() {
-    let keys = json!({"priceScale": 0.02, "orderVolume": 3, "orderTimeLength": 7, "hiddenSizes": []});
+    let keys =
+        json!({"priceScale": 0.02, "orderVolume": 3, "orderTimeLength": 7, "hiddenSizes": []});
     let (_, records) = run(&keys).expect("it runs");
     let first_step = records.iter().filter_map(|record| match record {
         Record::Order(order) if order.time.since_start() == 0 => Some(order),

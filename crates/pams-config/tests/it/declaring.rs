@@ -74,5 +74,8 @@ fn relative_paths_are_meant_from_the_folder_of_the_config() {
     assert_eq!(path("/data/m.pt", in_folder()).unwrap(), PathBuf::from("/data/m.pt"));
     assert_eq!(path("m.pt", ReadOptions::default()).unwrap(), PathBuf::from("m.pt"));
     let error = path("", in_folder()).unwrap_err().to_string();
-    assert!(error.contains("M.weights: expected the path of a file, found the string \"\""), "{error}");
+    assert!(
+        error.contains("M.weights: expected the path of a file, found the string \"\""),
+        "{error}"
+    );
 }

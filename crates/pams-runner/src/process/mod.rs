@@ -17,7 +17,9 @@ use std::sync::Arc;
 use pams_agent::Registry;
 use pams_core::{MarketView, StepDelta};
 use parking_lot::Mutex;
-use process_pool::{Entry, ErrorKind, ProcessPool, Snapshot, StartMethod, Task as Pending, TaskOptions};
+use process_pool::{
+    Entry, ErrorKind, ProcessPool, Snapshot, StartMethod, Task as Pending, TaskOptions,
+};
 
 use crate::parallel::{Answer, Executor, ExecutorError, Question, StartPlan, Task};
 use memory::Memory;
