@@ -51,12 +51,16 @@ pub trait Sharing: fmt::Debug + Send + Sync + 'static {
 
 impl Registry {
     /// Encodes something and finds the memory that it speaks of.
+    ///
+    /// # Panics
+    ///
+    /// If the [`Sharing`] does not call what it is given.
     pub fn collect<R>(&self, encode: impl FnOnce() -> R) -> (R, Vec<SharedMemory>) {
         let Some(sharing) = self.shared() else { return (encode(), Vec::new()) };
         let (mut encode, mut encoded) = (Some(encode), None);
         let memory = sharing.collect(&mut || {
             encoded = encode.take().map(|encode| encode());
         });
-        (encoded.expect("invariant: `collect` calls its argument"), memory)
+        (encoded.expect("`Sharing::collect` calls its argument"), memory)
     }
 }
