@@ -71,6 +71,34 @@ fn workers_of_a_fork_server_give_the_records_of_one_thread() {
 }
 
 #[test]
+fn memory_that_callbacks_make_reaches_the_workers() {
+    let config = config("Learner", "");
+    let expected = outcome(SequentialRunner::builder(), &config);
+    assert!(expected.contains("records_hash: Some"), "{expected}");
+    for &strategy in all_sharing_strategies() {
+        let executor = ProcessExecutor::new().executable(HELPER);
+        let builder = RunnerBuilder::default().executor(executor).num_parallel(count(2));
+        assert_eq!(outcome_with(strategy, builder, &config), expected, "{strategy}");
+    }
+}
+
+#[test]
+fn large_networks_have_the_same_bits_with_any_number_of_threads() {
+    let config = config("Historian", "")
+        .replace("[16, 16]", "[1024, 1024]")
+        .replace("\"numAgents\": 6", "\"numAgents\": 1")
+        .replace("\"iterationSteps\": 40", "\"iterationSteps\": 6");
+    let expected = outcome(SequentialRunner::builder(), &config);
+    assert!(expected.contains("records_hash: Some"), "{expected}");
+    for threads in [1, 2, 4] {
+        let mut runner = torch();
+        runner.torch_num_threads = Some(count(threads));
+        let found = outcome(runner.builder().num_parallel(count(2)), &config);
+        assert_eq!(found, expected, "{threads} threads");
+    }
+}
+
+#[test]
 fn a_worker_that_dies_changes_nothing() {
     let config = config("Doomed", "");
     let expected = outcome(SequentialRunner::builder(), &config);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use candle_core::{DType, Device, Tensor};
 use pams_agent::{Agent, AgentError, AgentSetup, Markets, NoSettings, Registry, Turn};
 use pams_candle::log_returns;
-use pams_core::{OrderRequest, Side};
+use pams_core::{OrderRecord, OrderRequest, Side};
 use pams_runner::WorkerInitializer;
 use parking_lot::Mutex;
 use process_pool::BoxError;
@@ -24,7 +24,8 @@ pub fn registry() -> Registry {
         .agent::<Informer>("Informer")
         .agent::<Scribbler>("Scribbler")
         .agent::<Counter>("Counter")
-        .agent::<Historian>("Historian");
+        .agent::<Historian>("Historian")
+        .agent::<Learner>("Learner");
     registry
 }
 
@@ -196,5 +197,46 @@ impl Agent for Historian {
 
     fn look_back(&self) -> u64 {
         4
+    }
+}
+
+/// Keeps the price of its last order in a tensor of its own, made by a callback.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Learner {}
+
+/// What the agent learned.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Learned {
+    price: Option<SharedTensor>,
+}
+
+impl Agent for Learner {
+    type Settings = NoSettings;
+    type State = Learned;
+
+    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+        Ok(Self {})
+    }
+
+    fn submit_orders(
+        &self,
+        learned: &Learned,
+        markets: &Markets<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), AgentError> {
+        let last = learned.price.as_ref().map(SharedTensor::tensor).transpose()?;
+        let last = last.map(|tensor| tensor.to_scalar::<f64>()).transpose()?;
+        for &market in turn.markets() {
+            let price = last.unwrap_or(markets[market].market_price());
+            let price = price * (1.0 + 0.01 * turn.generator().standard_normal());
+            turn.submit(OrderRequest::limit(market, Side::Buy, price, 1).with_time_to_live(5));
+        }
+        Ok(())
+    }
+
+    fn accepted(&self, learned: &mut Learned, order: &OrderRecord) {
+        let tensor = order.price.map(|price| Tensor::new(price, &Device::Cpu));
+        learned.price =
+            tensor.and_then(Result::ok).and_then(|one| SharedTensor::copy_of(&one).ok());
     }
 }

@@ -60,3 +60,28 @@ impl<'a> GroupSetup<'a> {
         self.current.map(|place| AgentId::from_index(self.first.index() + place))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pams_core::random::GeneratorKind;
+
+    use super::*;
+
+    #[test]
+    fn each_agent_has_its_own_generator_and_errors_are_about_one() {
+        let kind = GeneratorKind::default();
+        let mut generators = [Generator::new(kind, 1), Generator::new(kind, 2)];
+        let mut group = GroupSetup::new(AgentId(5), &mut generators, &[]);
+        let drawn = group.each(|setup| Ok((setup.id(), setup.generator().below(1 << 40))));
+        let expected = [1, 2].map(|seed| Generator::new(kind, seed).below(1 << 40));
+        assert_eq!(drawn.unwrap(), [(AgentId(5), expected[0]), (AgentId(6), expected[1])]);
+        assert_eq!(group.current(), None);
+
+        let fails = |setup: &mut AgentSetup<'_>| match setup.id() {
+            AgentId(6) => Err("no".into()),
+            _ => Ok(()),
+        };
+        assert_eq!(group.each(fails).unwrap_err().to_string(), "no");
+        assert_eq!(group.current(), Some(AgentId(6)));
+    }
+}

@@ -11,24 +11,17 @@ use tensor_share::Attachment;
 /// Shares the arenas of tensor-share. [`register`](crate::register) puts it into a registry.
 #[derive(Debug, Default)]
 pub struct TensorSharing {
-    /// Arenas that were found before. Nothing of them changes, and looking costs system calls.
-    known: Mutex<BTreeMap<u128, SharedMemory>>,
+    /// Whether arenas that were found before are mutable, which costs system calls to find out.
+    mutable: Mutex<BTreeMap<u128, bool>>,
 }
 
 impl TensorSharing {
     fn memory(&self, attachment: &Attachment) -> SharedMemory {
         let key = attachment.key();
-        let mut known = self.known.lock();
-        let memory = known.entry(key).or_insert_with(|| SharedMemory {
-            key,
-            // Without a descriptor to spare, decoding fails in the worker and says so.
-            descriptor: attachment
-                .descriptor()
-                .and_then(|descriptor| descriptor.try_clone_to_owned().ok())
-                .map(Arc::new),
-            is_mutable: is_mutable(attachment),
-        });
-        memory.clone()
+        let is_mutable = *self.mutable.lock().entry(key).or_insert_with(|| is_mutable(attachment));
+        // Without a descriptor to spare, decoding fails in the worker and says so.
+        let descriptor = attachment.descriptor().and_then(|one| one.try_clone_to_owned().ok());
+        SharedMemory { key, descriptor: descriptor.map(Arc::new), is_mutable }
     }
 }
 

@@ -84,7 +84,7 @@ pub use threads::{main_threads, threads_per_worker};
 
 use executor::TorchExecutor;
 
-/// Asks normal agents in worker processes that are set up for tensors. See the [crate](crate).
+/// Asks normal agents in worker processes that are set up for tensors. See the [crate].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TorchAgentParallelRunner<I: WorkerInitializer = ()> {
