@@ -27,7 +27,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The output for one row of input, from which a network with one output is read.
+    /// What the network, which has one output, answers to one row of input.
     ///
     /// Networks are asked one row at a time: a product with several rows is rounded differently.
     ///
@@ -42,7 +42,7 @@ impl Network {
             }
             value = layer.forward(&value)?;
         }
-        Ok(value.flatten_all()?.get(0)?.to_scalar()?)
+        Ok(value.reshape(())?.to_scalar()?)
     }
 
     /// The layers, on the shared memory, for models that are put together otherwise.
