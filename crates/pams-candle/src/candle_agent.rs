@@ -125,6 +125,9 @@ impl Agent for CandleAgent {
         settings: &CandleSettings,
         group: &mut GroupSetup<'_>,
     ) -> Result<Vec<Self>, AgentError> {
+        if group.is_empty() {
+            return Ok(Vec::new());
+        }
         let sizes = settings.sizes()?;
         let networks = match &settings.weights {
             Some(FilePath(path)) => {
@@ -140,9 +143,8 @@ impl Agent for CandleAgent {
                 Networks::draw(&seeds, &sizes)?
             }
         };
-        // Whoever shares a network also shares what is made of it when it is first asked.
-        let shared = (networks.len() == 1).then(|| networks.network(0));
-        let network = |number| shared.clone().unwrap_or_else(|| networks.network(number));
+        // One network stands for all.
+        let network = |number| networks.network(if networks.len() == 1 { 0 } else { number });
         Ok((0..group.len()).map(|number| Self::new(settings, network(number))).collect())
     }
 

@@ -79,6 +79,11 @@ fn weights_come_from_a_file() {
 }
 
 #[test]
+fn a_group_may_be_empty() {
+    assert_eq!(run(&json!({"numAgents": 0})).expect("it runs").0.orders, 0);
+}
+
+#[test]
 fn wrong_keys_are_named() {
     let keys = [
         ("historyLength", json!(0), "expected a whole number that is 1 or above, found 0"),
