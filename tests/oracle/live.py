@@ -85,10 +85,11 @@ def _works(arguments: argparse.Namespace, directory: Path) -> Iterator[Work]:
     if arguments.samples:
         first, _, last = arguments.seeds.partition("..")
         for path in sorted(Path(arguments.samples).glob("*.json")):
-            if path.stem not in arguments.skip:
+            text = path.read_text(encoding="utf-8")
+            if path.stem not in arguments.skip and not reference.is_only_ours(text):
                 for seed in range(int(first), int(last or first) + 1):
                     log = directory / f"{path.stem}-{seed}.jsonl"
-                    yield Work(path, path.read_text(encoding="utf-8"), seed, command, log)
+                    yield Work(path, text, seed, command, log)
     for number in range(arguments.seed0, arguments.seed0 + arguments.count):
         config = random_config.generate(number)
         path = directory / f"{config.name}.json"

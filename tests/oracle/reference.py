@@ -302,6 +302,11 @@ def _accounts(simulator: Any) -> Iterator[Record]:
         yield {"type": "account", "agent": agent.name, "cash": float(agent.get_cash_amount()), "assets": assets}
 
 
+def is_only_ours(text: str) -> bool:
+    """Whether a configuration has agents that PAMS does not have."""
+    return '"CandleAgent"' in text
+
+
 def to_line(record: Record) -> str:
     """One record as a line of JSON; floats as their shortest decimal that reads back the same."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

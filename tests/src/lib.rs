@@ -4,6 +4,7 @@
 
 mod cancel_agent;
 mod fragile_agent;
+pub mod neural;
 mod reference;
 pub mod tcp;
 

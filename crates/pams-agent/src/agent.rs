@@ -11,6 +11,8 @@ use pams_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::group::GroupSetup;
+
 /// What an agent may fail with. It ends the run with the agent's name.
 ///
 /// Any error type converts with `?`; a sentence becomes one with `"…".into()`.
@@ -39,6 +41,20 @@ pub trait Agent: Serialize + DeserializeOwned + fmt::Debug + Send + Sync + 'stat
     ///
     /// When the agent can't be made from what was drawn.
     fn create(settings: &Self::Settings, setup: &mut AgentSetup<'_>) -> Result<Self, AgentError>;
+
+    /// Makes the agents of a group. By default each is [`create`](Self::create)d on its own; agents
+    /// that share something, such as one memory for the weights of all their networks, make it
+    /// here. The result has one agent for each of the group, in the order of ids.
+    ///
+    /// # Errors
+    ///
+    /// When an agent can't be made from what was drawn.
+    fn create_group(
+        settings: &Self::Settings,
+        group: &mut GroupSetup<'_>,
+    ) -> Result<Vec<Self>, AgentError> {
+        group.each(|setup| Self::create(settings, setup))
+    }
 
     /// Submits orders and cancels, or nothing, when it is this agent's turn.
     ///

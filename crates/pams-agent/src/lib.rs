@@ -64,8 +64,11 @@ mod agent;
 mod boxed;
 mod builtin;
 mod event_class;
+mod group;
 mod market_class;
 mod registry;
+#[cfg(unix)]
+mod sharing;
 
 pub use agent::{Agent, AgentError, AgentSetup, Markets, Turn};
 pub use boxed::{AgentState, BoxedAgent, SharedAgent};
@@ -75,5 +78,8 @@ pub use builtin::{
     MarketShareFcnAgent, SpotMarket, TestAgent,
 };
 pub use event_class::{EventClass, EventSetup};
+pub use group::GroupSetup;
 pub use market_class::{MarketClass, MarketSetup};
 pub use registry::{Frequency, NoSettings, Registry};
+#[cfg(unix)]
+pub use sharing::{SharedMemory, Sharing};

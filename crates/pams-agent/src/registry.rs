@@ -1,5 +1,7 @@
 //! Which classes a config can name, and what they make.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use pams_config::{Block, ClassCatalog, ClassKind, ClassSettings, ConfigBlock, config_block};
 use pams_core::{Event, EventError};
@@ -7,11 +9,14 @@ use serde::Deserializer;
 use serde::de::Error as _;
 use serde_json::Value as Json;
 
-use crate::agent::{Agent, AgentError, AgentSetup};
+use crate::agent::{Agent, AgentError};
 use crate::boxed::{BoxedAgent, SharedAgent};
 use crate::builtin;
 use crate::event_class::{EventClass, EventSetup};
+use crate::group::GroupSetup;
 use crate::market_class::{MarketClass, MarketSetup};
+#[cfg(unix)]
+use crate::sharing::Sharing;
 
 /// When the agents of a class are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub struct Registry {
     markets: IndexMap<String, MarketEntry>,
     agents: IndexMap<String, AgentEntry>,
     events: IndexMap<String, EventEntry>,
+    #[cfg(unix)]
+    sharing: Option<Arc<dyn Sharing>>,
 }
 
 /// How a class's settings are read and described.
@@ -62,7 +69,7 @@ struct AgentEntry {
     settings: SettingsType,
     frequency: Frequency,
     decode: DecodeAgent,
-    create: fn(&ClassSettings, &mut AgentSetup<'_>) -> Result<BoxedAgent, AgentError>,
+    create: CreateAgents,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +80,8 @@ struct EventEntry {
 
 type DecodeAgent =
     fn(&mut dyn erased_serde::Deserializer<'_>) -> Result<SharedAgent, erased_serde::Error>;
+
+type CreateAgents = fn(&ClassSettings, &mut GroupSetup<'_>) -> Result<Vec<BoxedAgent>, AgentError>;
 
 type CreateEvent = fn(&ClassSettings, &mut EventSetup<'_>) -> Result<Box<dyn Event>, EventError>;
 
@@ -86,7 +95,13 @@ impl Registry {
     /// No classes at all.
     #[must_use]
     pub fn empty() -> Self {
-        Self { markets: IndexMap::new(), agents: IndexMap::new(), events: IndexMap::new() }
+        Self {
+            markets: IndexMap::new(),
+            agents: IndexMap::new(),
+            events: IndexMap::new(),
+            #[cfg(unix)]
+            sharing: None,
+        }
     }
 
     /// The classes of PAMS.
@@ -130,6 +145,21 @@ impl Registry {
         self
     }
 
+    /// Sets how agents share memory with their copies in worker processes. A second one replaces
+    /// the first. By default they share none.
+    #[cfg(unix)]
+    pub fn sharing(&mut self, sharing: impl Sharing) -> &mut Self {
+        self.sharing = Some(Arc::new(sharing));
+        self
+    }
+
+    /// How agents share memory with their copies in worker processes, if they do.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn shared(&self) -> Option<&dyn Sharing> {
+        self.sharing.as_deref()
+    }
+
     fn add_agent<A: Agent>(&mut self, name: String, frequency: Frequency) -> &mut Self {
         let entry = AgentEntry {
             settings: SettingsType::of::<A::Settings>(),
@@ -137,8 +167,13 @@ impl Registry {
             decode: |deserializer| {
                 erased_serde::deserialize::<A>(deserializer).map(SharedAgent::new)
             },
-            create: |settings, setup| {
-                Ok(BoxedAgent::new(A::create(settings_of::<A::Settings>(settings), setup)?))
+            create: |settings, group| {
+                let agents = A::create_group(settings_of::<A::Settings>(settings), group)?;
+                if agents.len() != group.len() {
+                    let (made, wanted) = (agents.len(), group.len());
+                    return Err(format!("the class made {made} agents of {wanted}").into());
+                }
+                Ok(agents.into_iter().map(BoxedAgent::new).collect())
             },
         };
         self.agents.insert(name, entry);
@@ -155,22 +190,22 @@ impl Registry {
         self.agents[class].frequency
     }
 
-    /// Makes an agent of a class from settings that were read for that class.
+    /// Makes the agents of a group from settings that were read for their class.
     ///
     /// # Errors
     ///
-    /// When the agent can't be made from what was drawn.
+    /// When an agent can't be made from what was drawn; [`GroupSetup::current`] says which.
     ///
     /// # Panics
     ///
     /// If there is no such class or the settings are another's.
-    pub fn create_agent(
+    pub fn create_agents(
         &self,
         class: &str,
         settings: &ClassSettings,
-        setup: &mut AgentSetup<'_>,
-    ) -> Result<BoxedAgent, AgentError> {
-        (self.agents[class].create)(settings, setup)
+        group: &mut GroupSetup<'_>,
+    ) -> Result<Vec<BoxedAgent>, AgentError> {
+        (self.agents[class].create)(settings, group)
     }
 
     /// Reads an agent of a class from any serde format: what never changes of it.

@@ -41,6 +41,21 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Print the JSON Schema of a config
     Schema,
+    /// Look after tensors in shared memory
+    #[cfg(feature = "torch")]
+    Shm {
+        #[command(subcommand)]
+        command: ShmCommand,
+    },
+}
+
+#[cfg(feature = "torch")]
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum ShmCommand {
+    /// List what lies in /dev/shm, and who holds it
+    List,
+    /// Remove what processes left that were killed
+    Sweep,
 }
 
 #[derive(Debug, Args)]
@@ -71,6 +86,17 @@ pub(crate) struct RunArguments {
     /// `spawn`
     #[arg(long, value_name = "NAME", value_enum)]
     pub(crate) start_method: Option<StartMethod>,
+
+    /// How many threads candle uses in each process that asks networks; by default what the config's
+    /// `torchNumThreads` says for workers of `torch`, else their share of all CPUs
+    #[cfg(feature = "torch")]
+    #[arg(long, value_name = "N")]
+    pub(crate) torch_threads: Option<NonZeroUsize>,
+
+    /// How worker processes get at the tensors of networks
+    #[cfg(feature = "torch")]
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) sharing_strategy: Option<SharingStrategy>,
 
     /// Write every record to this file, one JSON object a line; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
@@ -136,6 +162,8 @@ pub(crate) enum RunnerKind {
     Threads,
     /// Agents of a step at the same time, in worker processes
     Processes,
+    /// As `processes`, with what neural networks need: threads and shared memory
+    Torch,
 }
 
 impl RunnerKind {
@@ -145,6 +173,7 @@ impl RunnerKind {
             Self::Sequential => "sequential",
             Self::Threads => "threads",
             Self::Processes => "processes",
+            Self::Torch => "torch",
         }
     }
 }
@@ -165,6 +194,26 @@ impl From<StartMethod> for pams_config::StartMethod {
             StartMethod::Spawn => Self::Spawn,
             StartMethod::Forkserver => Self::ForkServer,
             StartMethod::Fork => Self::Fork,
+        }
+    }
+}
+
+#[cfg(feature = "torch")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum SharingStrategy {
+    /// Objects with names in /dev/shm (the default of `torch`)
+    FileSystem,
+    /// Memory files without names, whose descriptors are sent
+    FileDescriptor,
+}
+
+#[cfg(feature = "torch")]
+impl From<SharingStrategy> for tensor_share::SharingStrategy {
+    fn from(strategy: SharingStrategy) -> Self {
+        match strategy {
+            SharingStrategy::FileSystem => Self::FileSystem,
+            SharingStrategy::FileDescriptor => Self::FileDescriptor,
         }
     }
 }
@@ -213,6 +262,8 @@ impl Arguments {
             Command::Run(arguments) => arguments.talking.verbosity(),
             Command::Check(arguments) => arguments.talking.verbosity(),
             Command::Schema => Verbosity::Normal,
+            #[cfg(feature = "torch")]
+            Command::Shm { .. } => Verbosity::Normal,
         }
     }
 }

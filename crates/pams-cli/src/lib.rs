@@ -13,8 +13,14 @@
 //! # The command
 //!
 //! `pams run` runs a config, `pams check` lists its mistakes, `pams schema` prints the JSON Schema of
-//! configs with the classes of the registry. Results go to standard output, everything else to
+//! configs with the classes of the registry, `pams shm` looks after shared memory. Results go to standard output, everything else to
 //! standard error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+//!
+//! # Features
+//!
+//! `torch`, on by default: the class `CandleAgent`, which [`main()`] registers unless the program has
+//! one of that name, and the torch-style runner. A program with neural agents installs
+//! `tensor_share::ShareAlloc` as its allocator, or every process has a copy of their tensors.
 //!
 //! # Limits
 //!
@@ -32,7 +38,10 @@ mod output;
 mod progress;
 mod run;
 mod schema;
+#[cfg(feature = "torch")]
+mod shm;
 mod summary;
+mod torch;
 
 use std::process::ExitCode;
 
@@ -44,9 +53,12 @@ use output::Output;
 
 /// Runs the `pams` command of this process's arguments with the classes of `registry`.
 ///
-/// It has to be the first call of `main`: with worker processes, a worker runs `main` up to here.
-pub fn main(registry: Registry) -> ExitCode {
-    pams_runner::init(&registry);
+/// It has to be the first call of `main`: with worker processes, a worker runs `main` up to here,
+/// and a run with neural agents begins by running the program again with candle's numbers of
+/// threads in its environment.
+pub fn main(mut registry: Registry) -> ExitCode {
+    torch::register(&mut registry);
+    torch::init(&registry);
     let arguments = match Arguments::try_parse().and_then(Arguments::checked) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -58,9 +70,15 @@ pub fn main(registry: Registry) -> ExitCode {
     };
     let output = Output::new(arguments.verbosity());
     let outcome = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments, registry, &output),
+        Command::Run(arguments) => {
+            #[cfg(feature = "torch")]
+            torch::fix_threads(&arguments, &registry);
+            run::run(&arguments, registry, &output)
+        }
         Command::Check(arguments) => return check::check(&arguments, &registry, &output),
         Command::Schema => schema::schema(&registry),
+        #[cfg(feature = "torch")]
+        Command::Shm { command } => shm::shm(command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -58,7 +58,10 @@ fn run_with(
         RunnerKind::Sequential => SequentialRunner::builder(),
         RunnerKind::Threads => MultiThreadAgentParallelRunner::builder(),
         RunnerKind::Processes => MultiProcessAgentParallelRunner::builder(),
+        RunnerKind::Torch => crate::torch::builder(arguments)?,
     };
+    #[cfg(feature = "torch")]
+    crate::torch::share(arguments);
     let mut builder = read_config(builder, &arguments.config, &arguments.reading)
         .registry(registry)
         .seed(seed)
@@ -75,7 +78,7 @@ fn run_with(
     }
     // A config with mistakes must not cost the user an old log: outputs are opened when it is good.
     let runner = add_outputs(builder.build()?, arguments)?;
-    let workers = runner.workers();
+    let workers = crate::torch::workers(arguments, &runner);
     let setup = start.elapsed();
     stop_on_interrupt(Arc::clone(control));
     let verbosity = arguments.talking.verbosity();

@@ -18,6 +18,35 @@ pub(crate) struct Timing {
     pub(crate) run: Duration,
 }
 
+/// Who asked the agents beside the main thread.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Workers {
+    /// Threads or processes.
+    #[serde(rename = "workers")]
+    pub(crate) count: usize,
+    /// The threads of candle in each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) torch_threads: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sharing_strategy: Option<String>,
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count| if count == 1 { "" } else { "s" };
+        if self.count > 0 {
+            write!(formatter, " with {} worker{}", self.count, plural(self.count))?;
+        }
+        if let Some(threads) = self.torch_threads {
+            write!(formatter, " of {threads} thread{}", plural(threads))?;
+        }
+        match &self.sharing_strategy {
+            Some(strategy) => write!(formatter, ", {strategy}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The facts of a run. The names are the keys of the JSON summary.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
@@ -27,8 +56,8 @@ pub(crate) struct Summary {
     seed: u64,
     prng: String,
     runner: &'static str,
-    /// Threads or processes beside the main one.
-    workers: usize,
+    #[serde(flatten)]
+    workers: Workers,
     steps: u64,
     orders: u64,
     executions: u64,
@@ -73,7 +102,7 @@ impl Summary {
         arguments: &RunArguments,
         report: &RunReport,
         timing: Timing,
-        workers: usize,
+        workers: Workers,
     ) -> Self {
         let run_seconds = timing.run.as_secs_f64();
         Self {
@@ -122,8 +151,8 @@ impl Summary {
     }
 
     fn write_text(&self, text: &mut String) -> fmt::Result {
-        let Self { config, seed, prng, runner, .. } = self;
-        writeln!(text, "{config} with seed {seed} ({prng}, {runner})")?;
+        let Self { config, seed, prng, runner, workers, .. } = self;
+        writeln!(text, "{config} with seed {seed} ({prng}, {runner}{workers})")?;
         let counts = [
             ("steps", self.steps),
             ("orders", self.orders),

@@ -1,6 +1,7 @@
 //! What readers of values share: the mistakes found so far and the names that exist.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::error::{ConfigError, Problem, Warning};
 use crate::markets::Markets;
@@ -17,6 +18,38 @@ pub enum Strictness {
     Lenient,
 }
 
+/// How a config is read.
+///
+/// ```
+/// use pams_config::{ReadOptions, Strictness};
+///
+/// let options = ReadOptions::from(Strictness::Lenient).folder("configs");
+/// assert_eq!(options.strictness, Strictness::Lenient);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// How unknown keys are taken.
+    pub strictness: Strictness,
+    /// The folder from which relative paths in the config are meant; none for a config that is no
+    /// file, whose paths are meant from where the program runs.
+    pub folder: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// Sets the folder from which relative paths in the config are meant.
+    #[must_use]
+    pub fn folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(folder.into()), ..self }
+    }
+}
+
+impl From<Strictness> for ReadOptions {
+    fn from(strictness: Strictness) -> Self {
+        Self { strictness, folder: None }
+    }
+}
+
 /// Collects the mistakes of a config while it is read.
 ///
 /// Every reader goes on after a mistake, so that all of them are shown at once. The same mistake at the same place, which
@@ -24,7 +57,7 @@ pub enum Strictness {
 #[derive(Debug)]
 pub struct Context {
     markets: Markets,
-    strictness: Strictness,
+    options: ReadOptions,
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
     seen: BTreeSet<(String, String)>,
@@ -40,10 +73,10 @@ struct Finding {
 }
 
 impl Context {
-    pub(crate) fn new(strictness: Strictness) -> Self {
+    pub(crate) fn new(options: ReadOptions) -> Self {
         Self {
             markets: Markets::default(),
-            strictness,
+            options,
             problems: Vec::new(),
             warnings: Vec::new(),
             seen: BTreeSet::new(),
@@ -54,6 +87,13 @@ impl Context {
     #[must_use]
     pub fn markets(&self) -> &Markets {
         &self.markets
+    }
+
+    /// The folder from which relative paths in the config are meant; none when they are meant from
+    /// where the program runs.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.options.folder.as_deref()
     }
 
     /// Reports a mistake.
@@ -89,7 +129,7 @@ impl Context {
 
     /// Reports an unknown key, as severe as was asked for.
     pub(crate) fn unknown_key(&mut self, place: &Place, message: String, help: Option<String>) {
-        let severity = match self.strictness {
+        let severity = match self.options.strictness {
             Strictness::Strict => Severity::Problem,
             Strictness::Lenient => Severity::Warning,
         };

@@ -120,7 +120,7 @@ pub use pams_core::random::RandomValue;
 
 pub use block::{Block, ConfigBlock};
 pub use catalog::{ClassCatalog, ClassKind, ClassSettings, no_settings, read_settings};
-pub use context::{Context, Strictness};
+pub use context::{Context, ReadOptions, Strictness};
 pub use error::{ConfigError, Problem, Warning};
 #[doc(hidden)]
 pub use macros::__private;
@@ -128,7 +128,7 @@ pub use markets::Markets;
 pub use names::Names;
 pub use node::{Members, Node, NodeValue};
 pub use place::{Path, Place, Position};
-pub use reference::{MarketReference, SpotMarketReference};
+pub use reference::{FilePath, MarketReference, SpotMarketReference};
 pub use schema::schema;
 pub use settings::{
     AgentGroup, Correlation, EventSettings, MarketGroup, SessionSettings, Settings,

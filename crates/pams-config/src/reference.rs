@@ -1,4 +1,6 @@
-//! References to markets: instance names that become ids when they are read.
+//! References: names of markets that become ids when they are read, and paths of files.
+
+use std::path::PathBuf;
 
 use pams_core::MarketId;
 use serde_json::{Value as Json, json};
@@ -48,5 +50,27 @@ impl ConfigValue for SpotMarketReference {
 
     fn schema() -> Json {
         json!({"type": "string", "description": "The name of a market that is not an index."})
+    }
+}
+
+/// The path of a file. A relative one is meant from the folder of the config.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FilePath(pub PathBuf);
+
+impl ConfigValue for FilePath {
+    fn read(node: &Node, context: &mut Context) -> Option<Self> {
+        let path = String::read(node, context)?;
+        if path.is_empty() {
+            return context.expected(node, "the path of a file");
+        }
+        Some(Self(match context.folder() {
+            // An absolute path stays as it is.
+            Some(folder) => folder.join(path),
+            None => path.into(),
+        }))
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "minLength": 1})
     }
 }

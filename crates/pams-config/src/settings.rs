@@ -5,7 +5,7 @@ use pams_core::{AgentId, MarketId};
 use serde_json::Value as Json;
 
 use crate::catalog::{ClassCatalog, ClassSettings};
-use crate::context::{Strictness, problem_at};
+use crate::context::{ReadOptions, problem_at};
 use crate::error::{ConfigError, Warning};
 use crate::names::Names;
 use crate::node::Node;
@@ -164,7 +164,7 @@ impl Settings {
     /// Reads a config from its text, which is JSON in UTF-8.
     ///
     /// As in Python, a key may be repeated (the last wins), and `NaN` and `Infinity` are read (and then refused with the
-    /// path of the key).
+    /// path of the key). The options may be a [`Strictness`](crate::Strictness) alone.
     ///
     /// # Errors
     ///
@@ -172,13 +172,13 @@ impl Settings {
     pub fn from_json(
         text: &[u8],
         catalog: &dyn ClassCatalog,
-        strictness: Strictness,
+        options: impl Into<ReadOptions>,
     ) -> Result<Self, ConfigError> {
         let root = parse(text).map_err(|problem| {
             let help = problem.help.map(str::to_owned);
             ConfigError::syntax(problem_at(&problem.place, problem.message, help, Some(text)))
         })?;
-        read::settings(&root, Some(text), catalog, strictness)
+        read::settings(&root, Some(text), catalog, options.into())
     }
 
     /// Reads a config that is JSON already. Mistakes have no line and column.
@@ -189,13 +189,13 @@ impl Settings {
     pub fn from_value(
         value: &Json,
         catalog: &dyn ClassCatalog,
-        strictness: Strictness,
+        options: impl Into<ReadOptions>,
     ) -> Result<Self, ConfigError> {
         let root = Node::from_json(value, &Path::default(), 0).map_err(|path| {
             let message = "arrays and objects are nested too deep".to_owned();
             ConfigError::syntax(problem_at(&Place::new(path, None), message, None, None))
         })?;
-        read::settings(&root, None, catalog, strictness)
+        read::settings(&root, None, catalog, options.into())
     }
 
     /// How many markets there are.

@@ -4,11 +4,11 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pams_agent::Registry;
-use pams_config::{Settings, StartMethod, Strictness};
+use pams_config::{ReadOptions, Settings, StartMethod, Strictness};
 use pams_core::random::GeneratorKind;
 use serde_json::Value as Json;
 
@@ -43,7 +43,7 @@ pub struct RunnerBuilder<'l> {
 /// A config that was given to the builder.
 enum Source {
     Missing,
-    Text(Vec<u8>),
+    Text { text: Vec<u8>, folder: Option<PathBuf> },
     Value(Json),
     Unreadable(io::Error),
 }
@@ -81,11 +81,13 @@ impl Default for RunnerBuilder<'_> {
 }
 
 impl<'l> RunnerBuilder<'l> {
-    /// Reads the config from a file. Errors are reported by [`build`](Self::build).
+    /// Reads the config from a file, from whose folder relative paths in it are meant. Errors are
+    /// reported by [`build`](Self::build).
     #[must_use]
     pub fn config_path(self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
-        self.config_bytes(fs::read(path)).config_name(path.display().to_string())
+        let folder = path.parent().map(Path::to_owned);
+        self.config_bytes(folder, fs::read(path)).config_name(path.display().to_string())
     }
 
     /// Reads the config from anything that can be read. Errors are reported by
@@ -94,13 +96,13 @@ impl<'l> RunnerBuilder<'l> {
     pub fn config_reader(self, mut reader: impl Read) -> Self {
         let mut text = Vec::new();
         let read = reader.read_to_end(&mut text).map(|_| text);
-        self.config_bytes(read)
+        self.config_bytes(None, read)
     }
 
     /// Takes the config as a JSON text.
     #[must_use]
     pub fn config_text(self, text: impl Into<Vec<u8>>) -> Self {
-        self.config_bytes(Ok(text.into()))
+        self.config_bytes(None, Ok(text.into()))
     }
 
     /// Takes the config as a JSON value.
@@ -195,15 +197,21 @@ impl<'l> RunnerBuilder<'l> {
     ///
     /// When the config can't be read or has mistakes.
     pub fn check(&self) -> Result<Settings, Error> {
-        let (registry, strictness) = (&self.registry, self.strictness);
+        let (registry, options) = (&self.registry, ReadOptions::from(self.strictness));
         let settings = match &self.source {
             Source::Missing => return Err(Error::new(ErrorKind::NoConfig, "")),
             Source::Unreadable(error) => {
                 let error = io::Error::new(error.kind(), error.to_string());
                 return Err(Error::new(ErrorKind::Read(error), self.name.clone()));
             }
-            Source::Text(text) => Settings::from_json(text, registry, strictness),
-            Source::Value(value) => Settings::from_value(value, registry, strictness),
+            Source::Text { text, folder } => {
+                let options = match folder {
+                    Some(folder) => options.folder(folder),
+                    None => options,
+                };
+                Settings::from_json(text, registry, options)
+            }
+            Source::Value(value) => Settings::from_value(value, registry, options),
         };
         settings.map_err(|error| Error::new(ErrorKind::Config(error), self.name.clone()))
     }
@@ -255,9 +263,9 @@ impl<'l> RunnerBuilder<'l> {
         Plan { workers, largest_batch, settings }
     }
 
-    fn config_bytes(self, read: io::Result<Vec<u8>>) -> Self {
+    fn config_bytes(self, folder: Option<PathBuf>, read: io::Result<Vec<u8>>) -> Self {
         let source = match read {
-            Ok(text) => Source::Text(text),
+            Ok(text) => Source::Text { text, folder },
             Err(error) => Source::Unreadable(error),
         };
         Self { source, ..self }

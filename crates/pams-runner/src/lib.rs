@@ -71,7 +71,7 @@ pub use logger::Logger;
 pub use loggers::{JsonLines, MemorySaver, StepPrint};
 pub use names::NameTable;
 pub use parallel::{
-    Answer, Executor, ExecutorError, Question, Replica, Reply, Splitting, StartPlan, Task,
+    Answer, Executor, ExecutorError, Plan, Question, Replica, Reply, Splitting, StartPlan, Task,
     ThreadExecutor,
 };
 #[cfg(feature = "process")]

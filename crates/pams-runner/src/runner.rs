@@ -8,7 +8,7 @@ use pams_core::{AgentId, Error as CoreError, SessionId, SessionSpec};
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
 use crate::logger::Logger;
-use crate::parallel::Parallel;
+use crate::parallel::{Parallel, Plan};
 use crate::population::Submissions;
 use crate::recorder::Recorder;
 use crate::report::{MarketReport, RunReport};
@@ -68,7 +68,13 @@ impl<'l> Runner<'l> {
     /// How many workers ask agents beside the calling thread; 0 for a sequential run.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.parallel.as_ref().map_or(0, Parallel::workers)
+        self.parallel.as_ref().map_or(0, |parallel| parallel.plan().workers)
+    }
+
+    /// How the workers are started; none for a sequential run.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        self.parallel.as_ref().map(Parallel::plan)
     }
 
     /// Runs all sessions.
@@ -78,7 +84,10 @@ impl<'l> Runner<'l> {
     /// When an agent, an instruction, an event or a logger fails, or the run is asked to stop. The
     /// loggers have then seen everything up to that point.
     pub fn run(mut self) -> Result<RunReport, Error> {
-        let outcome = self.start_workers().and_then(|()| self.run_sessions());
+        let outcome = self
+            .start_workers()
+            .and_then(|()| self.run_sessions())
+            .and_then(|()| self.parallel.as_mut().map_or(Ok(()), Parallel::finish));
         if let Some(parallel) = &mut self.parallel {
             parallel.stop();
         }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use pams_agent::{AgentSetup, EventSetup, Frequency, MarketSetup, Registry};
+use pams_agent::{EventSetup, Frequency, GroupSetup, MarketSetup, Registry};
 use pams_config::{AgentGroup, MarketGroup, SessionSettings, Settings};
 use pams_core::random::{Generator, GeneratorKind};
 use pams_core::{
@@ -192,18 +192,23 @@ fn add_agents(
     accessible.sort_unstable();
     let accessible: Arc<[MarketId]> = accessible.into();
     population.classes.push((group.class.clone(), group.names.len()));
+    let describe = |id: AgentId| {
+        let name = group.names.name(id.index() - group.first_id.index());
+        format!("{} (agent {name})", group.block)
+    };
     for id in group.ids() {
-        let describe = || {
-            let name = group.names.name(id.index() - group.first_id.index());
-            format!("{} (agent {name})", group.block)
-        };
         let generator = &mut population.generators[id.index()];
         let account = account(group, &listed, &accessible, generator)
-            .map_err(|error| Error::setup(describe(), error))?;
-        let mut setup = AgentSetup::new(id, generator, &accessible);
-        let agent = registry
-            .create_agent(&group.class, &group.class_settings, &mut setup)
-            .map_err(|error| Error::setup(describe(), error))?;
+            .map_err(|error| Error::setup(describe(id), error))?;
+        simulator.add_account(account);
+    }
+    let first = group.first_id.index();
+    let generators = &mut population.generators[first..first + group.names.len()];
+    let mut setup = GroupSetup::new(group.first_id, generators, &accessible);
+    let agents = registry.create_agents(&group.class, &group.class_settings, &mut setup).map_err(
+        |error| Error::setup(setup.current().map_or_else(|| group.block.clone(), describe), error),
+    )?;
+    for (id, agent) in group.ids().zip(agents) {
         if let Some(window) = settings.simulation.history_window
             && agent.look_back() > window
         {
@@ -211,9 +216,8 @@ fn add_agents(
                 "the agent looks {} steps back, but simulation.historyWindow keeps only {window}",
                 agent.look_back()
             );
-            return Err(Error::setup(describe(), message));
+            return Err(Error::setup(describe(id), message));
         }
-        simulator.add_account(account);
         population.agents.push(agent);
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! The classes that a config can name.
 
 use pams_agent::{
-    Agent, AgentError, AgentSetup, Frequency, MarketClass, MarketSetup, Markets, NoSettings,
-    Registry, Turn,
+    Agent, AgentError, AgentSetup, Frequency, GroupSetup, MarketClass, MarketSetup, Markets,
+    NoSettings, Registry, Turn,
 };
 use pams_config::{ClassCatalog, ClassKind, Settings, Strictness};
 use pams_core::{AgentId, EventError, FieldValue, MarketId, MarketSpec, TickSize, Volume};
@@ -83,11 +83,11 @@ fn a_class_of_the_users_replaces_one_of_the_same_name() {
     let settings = read(&registry, &config).unwrap();
     assert_eq!(registry.class_names(ClassKind::Agent).len(), 5);
     assert_eq!(registry.frequency("FCNAgent"), Frequency::High);
-    let mut generator = python(0);
-    let mut setup = AgentSetup::new(AgentId(0), &mut generator, &[MarketId(0)]);
-    let agent =
-        registry.create_agent("FCNAgent", &settings.agents[0].class_settings, &mut setup).unwrap();
-    assert!(format!("{agent:?}").contains("Idle"), "{agent:?}");
+    let mut generators = [python(0)];
+    let mut setup = GroupSetup::new(AgentId(0), &mut generators, &[MarketId(0)]);
+    let agents =
+        registry.create_agents("FCNAgent", &settings.agents[0].class_settings, &mut setup).unwrap();
+    assert!(format!("{agents:?}").contains("Idle"), "{agents:?}");
     registry.agent::<Idle>("FCNAgent");
     assert_eq!(registry.frequency("FCNAgent"), Frequency::Normal);
 }

@@ -22,7 +22,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::block::is_note;
 use crate::catalog::ClassCatalog;
-use crate::context::{Context, Strictness};
+use crate::context::{Context, ReadOptions};
 use crate::error::ConfigError;
 use crate::nearest::nearest;
 use crate::node::{Members, Node, NodeValue};
@@ -40,9 +40,9 @@ pub(crate) fn settings(
     root: &Node,
     text: Option<&[u8]>,
     catalog: &dyn ClassCatalog,
-    strictness: Strictness,
+    options: ReadOptions,
 ) -> Result<Settings, ConfigError> {
-    let mut context = Context::new(strictness);
+    let mut context = Context::new(options);
     let settings = match root.value() {
         NodeValue::Object(members) => {
             read_all(Source { root: members, catalog }, root, &mut context)

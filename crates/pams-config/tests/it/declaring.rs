@@ -1,6 +1,12 @@
 //! What one declaration makes of a class's settings.
 
-use pams_config::{ConfigBlock, ConfigValue};
+use std::path::PathBuf;
+
+use pams_config::{
+    Block, ClassCatalog, ClassKind, ClassSettings, ConfigBlock, ConfigValue, FilePath, ReadOptions,
+    Settings, Strictness, config_block, read_settings,
+};
+use serde_json::{Value as Json, json};
 
 use crate::catalog::{Margin, Picky, Trader};
 
@@ -21,5 +27,55 @@ fn a_choice_knows_its_names() {
 fn doc_comments_types_and_defaults_make_the_schema() {
     insta::assert_snapshot!(
         serde_json::to_string_pretty(&Picky::schema()).expect("JSON can be written")
+    );
+}
+
+config_block! {
+    struct Model {
+        weights: FilePath = "weights",
+    }
+}
+
+/// One class of agents, whose settings name a file.
+struct Models;
+
+impl ClassCatalog for Models {
+    fn class_names(&self, kind: ClassKind) -> Vec<String> {
+        if kind == ClassKind::Agent { vec!["Model".to_owned()] } else { Vec::new() }
+    }
+
+    fn read(&self, _: ClassKind, _: &str, block: &mut Block<'_>) -> Option<ClassSettings> {
+        read_settings::<Model>(block)
+    }
+
+    fn schema(&self, _: ClassKind, _: &str) -> Json {
+        Model::schema()
+    }
+
+    fn is_index(&self, _: &str) -> bool {
+        false
+    }
+}
+
+#[test]
+fn relative_paths_are_meant_from_the_folder_of_the_config() {
+    let path = |weights: &str, options: ReadOptions| {
+        let config = json!({
+            "simulation": {"markets": [], "agents": ["M"], "sessions": []},
+            "M": {"class": "Model", "markets": [], "cashAmount": 1, "assetVolume": 1,
+                  "weights": weights},
+        });
+        let settings = Settings::from_value(&config, &Models, options)?;
+        let model: &Model = settings.agents[0].class_settings.downcast_ref().expect("a model");
+        Ok::<_, pams_config::ConfigError>(model.weights.0.clone())
+    };
+    let in_folder = || ReadOptions::from(Strictness::Strict).folder("configs");
+    assert_eq!(path("m.pt", in_folder()).unwrap(), PathBuf::from("configs/m.pt"));
+    assert_eq!(path("/data/m.pt", in_folder()).unwrap(), PathBuf::from("/data/m.pt"));
+    assert_eq!(path("m.pt", ReadOptions::default()).unwrap(), PathBuf::from("m.pt"));
+    let error = path("", in_folder()).unwrap_err().to_string();
+    assert!(
+        error.contains("M.weights: expected the path of a file, found the string \"\""),
+        "{error}"
     );
 }

@@ -1,8 +1,8 @@
-//! The two sources of `exp`, `ln`, `sin` and `cos`.
+//! The two sources of `exp`, `ln`, `sin`, `cos` and `tanh`.
 
-/// Whose `exp`, `ln`, `sin` and `cos` a computation uses.
+/// Whose `exp`, `ln`, `sin`, `cos` and `tanh` a computation uses.
 ///
-/// These four are not fixed to the last bit by IEEE 754, so two C libraries may disagree; square roots and the four
+/// These five are not fixed to the last bit by IEEE 754, so two C libraries may disagree; square roots and the four
 /// basic operations are, and need no choice. A [`Generator`](super::Generator) names the one that fits it.
 ///
 /// ```
@@ -57,6 +57,16 @@ impl Arithmetic {
         match self {
             Self::Portable => libm::cos(x),
             Self::Platform => x.cos(),
+        }
+    }
+
+    /// The hyperbolic tangent of `x`.
+    #[inline]
+    #[must_use]
+    pub fn tanh(self, x: f64) -> f64 {
+        match self {
+            Self::Portable => libm::tanh(x),
+            Self::Platform => x.tanh(),
         }
     }
 }

@@ -11,17 +11,19 @@ use crate::population::Population;
 
 /// Runs tasks somewhere: on threads, in processes, on other machines.
 ///
-/// The runner calls [`prepare`](Self::prepare) and [`start`](Self::start) once, then [`update`](Self::update) and
-/// [`run`](Self::run) in any number and order, then [`stop`](Self::stop) once, also after an error.
-/// A question is pure, so an executor that loses a worker may ask again elsewhere; the answer is
-/// the same. All answers must come from a replica that has had every update before the call.
+/// The runner calls [`prepare`](Self::prepare) before it makes the agents, [`start`](Self::start)
+/// once, then [`update`](Self::update) and [`run`](Self::run) in any number and order,
+/// [`finish`](Self::finish) if all went well, then [`stop`](Self::stop) once, also after an error.
+/// `prepare` and `finish` may be left out. A question is pure, so an executor that loses a worker
+/// may ask again elsewhere; the answer is the same. All answers must come from a replica that has
+/// had every update before the call.
 pub trait Executor: Send {
-    /// Called when a run is set up, before anything else of it: the place for what can only be done
-    /// while the process has one thread. By default nothing.
+    /// Called when the config was read, before markets, agents and events are made: the place for
+    /// what can only be done while the process has one thread. By default nothing happens.
     ///
     /// # Errors
     ///
-    /// When workers can't be started as the settings say.
+    /// When the config can't be run here, or workers can't be started as it says.
     fn prepare(&mut self, _settings: &SimulationSettings) -> Result<(), ExecutorError> {
         Ok(())
     }
@@ -46,6 +48,16 @@ pub trait Executor: Send {
     ///
     /// When a task can't be answered at all. An agent that fails is an answer.
     fn run(&mut self, tasks: Vec<Task>) -> Result<Vec<Answer>, ExecutorError>;
+
+    /// Called when all steps are over: looks whether workers did what they must not, such as
+    /// changing memory that others read too. By default nothing is looked at.
+    ///
+    /// # Errors
+    ///
+    /// When one did; it is the run's error.
+    fn finish(&mut self) -> Result<(), ExecutorError> {
+        Ok(())
+    }
 
     /// Ends all workers.
     fn stop(&mut self);
@@ -115,6 +127,12 @@ impl Replica {
             agents: population.agents.iter().map(|agent| agent.constant().clone()).collect(),
             classes: population.classes.clone(),
         }
+    }
+
+    /// The constant parts of all agents, in the order of ids.
+    #[must_use]
+    pub fn agents(&self) -> &[SharedAgent] {
+        &self.agents
     }
 
     /// The markets as the replica knows them.

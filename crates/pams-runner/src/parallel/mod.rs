@@ -38,12 +38,16 @@ pub(crate) struct Parallel {
     plan: Plan,
 }
 
-/// How the workers are started.
+/// How the workers of a run are started.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) workers: usize,
-    pub(crate) largest_batch: usize,
-    pub(crate) settings: SimulationSettings,
+#[non_exhaustive]
+pub struct Plan {
+    /// The number of workers.
+    pub workers: usize,
+    /// The most normal agents that are asked at the same time.
+    pub largest_batch: usize,
+    /// What the config says, with what the builder was told instead.
+    pub settings: SimulationSettings,
 }
 
 impl fmt::Debug for Parallel {
@@ -67,8 +71,8 @@ impl Parallel {
         self.executor.prepare(&self.plan.settings).map_err(failed)
     }
 
-    pub(crate) fn workers(&self) -> usize {
-        self.plan.workers
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Starts the workers; from now on the simulator keeps what changes for them.
@@ -82,6 +86,11 @@ impl Parallel {
         let replica = Replica::new(simulator.markets(), population);
         let plan = StartPlan { replica, workers, largest_batch, settings: settings.clone() };
         self.executor.start(plan).map_err(failed)
+    }
+
+    /// After the last step.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.executor.finish().map_err(failed)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -153,7 +162,7 @@ fn question(agent: AgentId, simulator: &Simulator, population: &Population) -> Q
     }
 }
 
-fn failed(error: ExecutorError) -> Error {
+pub(crate) fn failed(error: ExecutorError) -> Error {
     Error::new(ErrorKind::Executor(error), "")
 }
 

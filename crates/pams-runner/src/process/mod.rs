@@ -3,8 +3,10 @@
 //! A worker is this executable, run again: it needs [`init`] at the top of `main`. Each holds the
 //! constant parts of all agents and a replica of the markets. In a step it is told once what
 //! changed, and with each question gets what may have changed of that agent; what it does to its
-//! copies reaches nobody else.
+//! copies reaches nobody else. Memory that agents share ([`Sharing`](pams_agent::Sharing)) is sent
+//! to each worker once.
 
+mod memory;
 pub mod remote;
 mod service;
 mod wire;
@@ -17,11 +19,14 @@ use pams_agent::Registry;
 use pams_config::SimulationSettings;
 use pams_core::{MarketView, StepDelta};
 use parking_lot::Mutex;
-use process_pool::{Entry, ErrorKind, ProcessPool, Snapshot, StartMethod};
+use process_pool::{
+    Entry, ErrorKind, ProcessPool, Snapshot, StartMethod, Task as Pending, TaskOptions,
+};
 
 use crate::parallel::{Answer, Executor, ExecutorError, StartPlan, Task};
+use memory::Memory;
 use service::AgentService;
-use wire::{Crew, Update, WireQuestion, WireReply};
+use wire::{Crew, Update, WireQuestion, WireReply, WireTask};
 
 pub use service::{WorkerInitializer, worker_service};
 
@@ -52,12 +57,16 @@ pub struct ProcessExecutor<I: WorkerInitializer = ()> {
     arguments: I::Arguments,
     default_start_method: StartMethod,
     executable: Option<PathBuf>,
+    environment: Vec<(String, String)>,
+    mutable_memory: bool,
     running: Option<Running<I>>,
 }
 
 struct Running<I: WorkerInitializer> {
     pool: ProcessPool<AgentService<I>>,
     known: Arc<Mutex<Known>>,
+    registry: &'static Registry,
+    memory: Memory,
 }
 
 /// What the workers know of the markets, for those that start late.
@@ -99,6 +108,8 @@ impl<I: WorkerInitializer> ProcessExecutor<I> {
             arguments,
             default_start_method: StartMethod::default(),
             executable: None,
+            environment: Vec::new(),
+            mutable_memory: false,
             running: None,
         }
     }
@@ -115,6 +126,26 @@ impl<I: WorkerInitializer> ProcessExecutor<I> {
     #[must_use]
     pub fn executable(self, path: impl Into<PathBuf>) -> Self {
         Self { executable: Some(path.into()), ..self }
+    }
+
+    /// Sets a variable in the environment of the workers, before they start. By default they
+    /// inherit the environment.
+    #[must_use]
+    pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set_environment(name, value);
+        self
+    }
+
+    /// As [`environment`](Self::environment), for an executor that wraps this one.
+    pub fn set_environment(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.environment.push((name.into(), value.into()));
+    }
+
+    /// Sets whether agents may hold memory that every process can change, and so make the records
+    /// depend on which worker is first. By default that is an error.
+    #[must_use]
+    pub fn mutable_memory(self, is_fine: bool) -> Self {
+        Self { mutable_memory: is_fine, ..self }
     }
 }
 
@@ -137,7 +168,10 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
 
     fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
         let registry = service::registry().ok_or(FORGOTTEN)?;
-        let crew = Crew::encode(&plan.replica, registry)?;
+        let (crew, shared) = registry.collect(|| Crew::encode(&plan.replica, registry));
+        let mut memory = Memory::new(self.mutable_memory);
+        let attachments = memory.for_start(registry, shared)?;
+        let crew = crew?.with_memory(memory::keys(&attachments));
         let known = Arc::new(Mutex::new(Known { markets: plan.replica.markets, broadcast: 0 }));
         let method = self.start_method(&plan.settings)?;
         let for_late_workers = Arc::clone(&known);
@@ -152,6 +186,12 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
                     attachments: Vec::new(),
                 }
             });
+        for attachment in attachments {
+            builder = builder.attach(attachment);
+        }
+        for (name, value) in &self.environment {
+            builder = builder.env(name, value);
+        }
         if let Some(path) = &self.executable {
             builder = builder.executable(path);
         }
@@ -163,12 +203,12 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
         let mut first = known.lock();
         first.broadcast = pool.broadcast(&Update::Markets(first.markets.clone()))?;
         drop(first);
-        self.running = Some(Running { pool, known });
+        self.running = Some(Running { pool, known, registry, memory });
         Ok(())
     }
 
     fn update(&mut self, delta: StepDelta) -> Result<(), ExecutorError> {
-        let Running { pool, known } = self.running.as_ref().ok_or(NOT_STARTED)?;
+        let Running { pool, known, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
         let mut known = known.lock();
         delta.apply(&mut known.markets);
         known.broadcast = pool.broadcast(&Update::Delta(delta))?;
@@ -176,13 +216,33 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
     }
 
     fn run(&mut self, tasks: Vec<Task>) -> Result<Vec<Answer>, ExecutorError> {
-        let Running { pool, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
-        let requests: Vec<Vec<WireQuestion>> = tasks
-            .iter()
-            .map(|task| task.iter().map(WireQuestion::new).collect())
-            .collect::<Result<_, _>>()?;
-        let replies = pool.batch(&requests)?.wait()?;
+        let Running { pool, registry, memory, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
+        let mut requests = Vec::with_capacity(tasks.len());
+        let mut attachments = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            let (questions, shared) = registry
+                .collect(|| task.iter().map(WireQuestion::new).collect::<Result<Vec<_>, _>>());
+            let shared = memory.for_task(shared)?;
+            requests.push(WireTask { memory: memory::keys(&shared), questions: questions? });
+            attachments.push(shared);
+        }
+        let replies = if attachments.iter().all(Vec::is_empty) {
+            pool.batch(&requests)?.wait()?
+        } else {
+            let submit = |(request, attachments)| {
+                pool.submit_with(request, TaskOptions { attachments, ..TaskOptions::default() })
+            };
+            let pending: Vec<_> =
+                requests.iter().zip(attachments).map(submit).collect::<Result<_, _>>()?;
+            pending.into_iter().map(Pending::wait).collect::<Result<_, _>>()?
+        };
         Ok(replies.into_iter().zip(tasks).map(|(replies, task)| answers(replies, task)).collect())
+    }
+
+    fn finish(&mut self) -> Result<(), ExecutorError> {
+        let Running { pool, memory, .. } = self.running.take().ok_or(NOT_STARTED)?;
+        pool.shutdown()?;
+        memory.reported()
     }
 
     fn stop(&mut self) {

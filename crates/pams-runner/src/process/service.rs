@@ -8,7 +8,8 @@ use process_pool::{BoxError, Context, Entry, Service};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::wire::{Crew, Update, WireQuestion, WireReply, decode_state};
+use super::memory::{self, Reporter};
+use super::wire::{Crew, Update, WireQuestion, WireReply, WireTask, decode_state};
 use crate::parallel::{Question, Replica};
 
 /// The classes of this program, for workers to find.
@@ -27,8 +28,8 @@ pub(super) fn set_registry(registry: &Registry) {
 /// Code that runs once in each worker process before it answers anything: loading a model,
 /// choosing a device, setting a number of threads.
 ///
-/// Give it to [`ProcessExecutor::initializer`](super::ProcessExecutor::initializer), and to
-/// [`init_with`](super::init_with) at the top of `main`.
+/// Give its arguments to [`ProcessExecutor::with_initializer`](super::ProcessExecutor), and its
+/// [`worker_service`] to [`init_with`](super::init_with) at the top of `main`.
 pub trait WorkerInitializer: Send + 'static {
     /// A name that no other initializer of the program has.
     const NAME: &'static str;
@@ -56,6 +57,9 @@ impl WorkerInitializer for () {
 
 /// Answers questions to agents.
 pub(super) struct AgentService<I> {
+    /// Reports when it is dropped: before the replica, with which memory may go.
+    _reporter: Option<Reporter>,
+    registry: &'static Registry,
     replica: Replica,
     initializer: PhantomData<fn() -> I>,
 }
@@ -69,18 +73,22 @@ pub fn worker_service<I: WorkerInitializer>() -> Entry {
 impl<I: WorkerInitializer> Service for AgentService<I> {
     const NAME: &'static str = I::NAME;
     type Args = (I::Arguments, Crew);
-    type Request = Vec<WireQuestion>;
+    type Request = WireTask;
     type Answer = Vec<WireReply>;
     type Update = Update;
 
-    fn start((arguments, crew): Self::Args, _: &Context) -> Result<Self, BoxError> {
+    fn start((arguments, crew): Self::Args, context: &Context) -> Result<Self, BoxError> {
         I::initialize(arguments)?;
         let registry = registry().ok_or("invariant: `init` made this process a worker")?;
-        Ok(Self { replica: crew.decode(registry)?, initializer: PhantomData })
+        memory::attach(&crew.memory, registry, context)?;
+        let replica = crew.decode(registry)?;
+        let reporter = Reporter::new(registry, context)?;
+        Ok(Self { registry, replica, _reporter: reporter, initializer: PhantomData })
     }
 
-    fn call(&mut self, request: Self::Request, _: &Context) -> Result<Self::Answer, BoxError> {
-        request.into_iter().map(|question| answer(&self.replica, question)).collect()
+    fn call(&mut self, task: WireTask, context: &Context) -> Result<Self::Answer, BoxError> {
+        memory::attach(&task.memory, self.registry, context)?;
+        task.questions.into_iter().map(|question| answer(&self.replica, question)).collect()
     }
 
     fn update(&mut self, update: Update, _: &Context) -> Result<(), BoxError> {

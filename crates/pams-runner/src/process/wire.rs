@@ -19,6 +19,8 @@ pub(crate) struct Crew {
     /// The classes of the agents, in the order of ids, each with its number of agents in a row.
     classes: Vec<(String, usize)>,
     agents: Vec<Bytes>,
+    /// The keys of the memory that the agents speak of, whose descriptors come along.
+    pub(crate) memory: Vec<u128>,
 }
 
 /// What all workers are told.
@@ -28,6 +30,14 @@ pub(crate) enum Update {
     Markets(Vec<MarketView>),
     /// What changed in the markets.
     Delta(StepDelta),
+}
+
+/// Questions that a worker answers one after the other.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WireTask {
+    /// The keys of the memory that the states speak of, whose descriptors come along.
+    pub(crate) memory: Vec<u128>,
+    pub(crate) questions: Vec<WireQuestion>,
 }
 
 /// A question to an agent.
@@ -64,7 +74,12 @@ impl Crew {
                 agents.push(bytes);
             }
         }
-        Ok(Self { classes: replica.classes.clone(), agents })
+        Ok(Self { classes: replica.classes.clone(), agents, memory: Vec::new() })
+    }
+
+    /// Says with which keys the memory comes that the agents speak of.
+    pub(crate) fn with_memory(self, memory: Vec<u128>) -> Self {
+        Self { memory, ..self }
     }
 
     /// The agents, and no markets yet.

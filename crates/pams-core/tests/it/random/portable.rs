@@ -164,4 +164,20 @@ fn functions_have_fixed_bits() {
         ],
         "cos",
     );
+    check(
+        Arithmetic::tanh,
+        [
+            0xbff0_0000_0000_0000,
+            0xbfe8_5efa_b514_f394,
+            0xbe11_2e0b_e826_d695,
+            0x01a5_6e1f_c2f8_f359,
+            0x3fb9_83d7_795f_413a,
+            0x3fdd_9353_d756_8af3,
+            0x3fe8_5efa_b514_f394,
+            0x3fef_d77d_111a_0b00,
+            0x3fef_ffff_ff81_9506,
+            0x3ff0_0000_0000_0000,
+        ],
+        "tanh",
+    );
 }
