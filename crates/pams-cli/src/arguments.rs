@@ -88,7 +88,7 @@ pub(crate) struct RunArguments {
     pub(crate) start_method: Option<StartMethod>,
 
     /// How many threads candle uses in each process that asks networks; by default what the config's
-    /// `torchNumThreads` says for workers of `torch`, else their share of all CPUs
+    /// `torchNumThreads` says for workers of `torch`, else their share of all threads
     #[cfg(feature = "torch")]
     #[arg(long, value_name = "N")]
     pub(crate) torch_threads: Option<NonZeroUsize>,

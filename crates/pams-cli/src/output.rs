@@ -110,6 +110,10 @@ impl fmt::Display for Described<'_> {
                 for problem in config.problems() {
                     write!(formatter, "\n  {problem}")?;
                 }
+                #[cfg(not(feature = "torch"))]
+                if config.problems().iter().any(crate::torch::is_missing) {
+                    write!(formatter, "\n  {}", crate::torch::MISSING)?;
+                }
                 Ok(())
             }
             ErrorKind::Read(cause) => {

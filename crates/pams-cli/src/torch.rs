@@ -129,6 +129,7 @@ mod with {
 #[cfg(not(feature = "torch"))]
 mod without {
     use pams_agent::Registry;
+    use pams_config::Problem;
     use pams_runner::{Runner, RunnerBuilder};
 
     use crate::arguments::RunArguments;
@@ -138,6 +139,11 @@ mod without {
     /// How to get what is missing.
     pub(crate) const MISSING: &str = "this `pams` was built without neural agents and the \
          torch-style runner; build it with `cargo build --release -p pams-cli --features torch`";
+
+    /// Whether a mistake of a config is that there are no neural agents.
+    pub(crate) fn is_missing(problem: &Problem) -> bool {
+        problem.to_string().contains("no class of agents named `CandleAgent`")
+    }
 
     pub(crate) fn register(_: &mut Registry) {}
 
