@@ -27,7 +27,7 @@ pub(super) fn set_registry(registry: &Registry) {
 /// Code that runs once in each worker process before it answers anything: loading a model,
 /// choosing a device, setting a number of threads.
 ///
-/// Give it to [`ProcessExecutor::initializer`](super::ProcessExecutor::initializer), and to
+/// Give it to [`ProcessExecutor::with_initializer`](super::ProcessExecutor::with_initializer), and to
 /// [`init_with`](super::init_with) at the top of `main`.
 pub trait WorkerInitializer: Send + 'static {
     /// A name that no other initializer of the program has.
