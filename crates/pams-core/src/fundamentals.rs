@@ -66,7 +66,7 @@ pub enum FundamentalError {
     NotPositiveDefinite,
 }
 
-/// See the [module](self).
+/// The fundamental prices of all spot markets: correlated geometric Brownian motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fundamentals {
     processes: Vec<Process>,

@@ -46,7 +46,7 @@ impl Traders for () {
     fn executed(&mut self, _agent: AgentId, _fill: &ExecutionRecord) {}
 }
 
-/// See the [module](self).
+/// Owns everything that has state but the agents, and knows what happens in which order.
 ///
 /// The calls of a run, in order: [`begin`](Self::begin); for each session
 /// [`begin_session`](Self::begin_session), for each of its steps [`before_step`](Self::before_step),

@@ -17,9 +17,13 @@ pub(crate) struct Window<T> {
     entries: Vec<T>,
 }
 
+/// Room for entries from the start, so that short runs never move them. Memory that is not touched
+/// costs nothing.
+const FIRST: usize = 1024;
+
 impl<T> Window<T> {
     pub(crate) fn new() -> Self {
-        Self { offset: 0, first: 0, entries: Vec::new() }
+        Self { offset: 0, first: 0, entries: Vec::with_capacity(FIRST) }
     }
 
     /// The number of the first entry that is still kept.

@@ -173,7 +173,7 @@ impl RecordHasher {
         );
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: &Entry) {
         self.pending.extend_from_slice(&entry.bytes[..entry.length]);
         if self.pending.len() >= BLOCK {
             self.hasher.update(&self.pending);
@@ -190,38 +190,51 @@ struct Entry {
 
 impl Entry {
     fn new(tag: u8) -> Self {
-        Self { bytes: [0; 64], length: 0 }.u8(tag)
+        let mut entry = Self { bytes: [0; 64], length: 1 };
+        entry.bytes[0] = tag;
+        entry
     }
 
-    fn put<const N: usize>(mut self, bytes: [u8; N]) -> Self {
+    #[inline]
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) -> &mut Self {
         self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
         self.length += N;
         self
     }
 
-    fn u8(self, value: u8) -> Self {
+    #[inline]
+    fn u8(&mut self, value: u8) -> &mut Self {
         self.put([value])
     }
 
-    fn u32(self, value: u32) -> Self {
+    #[inline]
+    fn u32(&mut self, value: u32) -> &mut Self {
         self.put(value.to_le_bytes())
     }
 
-    fn u64(self, value: u64) -> Self {
+    #[inline]
+    fn u64(&mut self, value: u64) -> &mut Self {
         self.put(value.to_le_bytes())
     }
 
-    fn i64(self, value: i64) -> Self {
+    #[inline]
+    fn i64(&mut self, value: i64) -> &mut Self {
         self.put(value.to_le_bytes())
     }
 
-    fn f64(self, value: f64) -> Self {
+    #[inline]
+    fn f64(&mut self, value: f64) -> &mut Self {
         let value = if value.is_nan() { f64::NAN } else { value };
         // Adding zero turns −0 into 0 and leaves every other number as it is.
         self.u64((value + 0.0).to_bits())
     }
 
-    fn option<T>(self, value: Option<T>, put: impl FnOnce(Self, T) -> Self) -> Self {
+    #[inline]
+    fn option<T>(
+        &mut self,
+        value: Option<T>,
+        put: impl FnOnce(&mut Self, T) -> &mut Self,
+    ) -> &mut Self {
         match value {
             None => self.u8(0),
             Some(value) => put(self.u8(1), value),

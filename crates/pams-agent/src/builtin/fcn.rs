@@ -85,7 +85,7 @@ fn check_weights(settings: &FcnSettings, block: &mut Block<'_>) {
     }
 }
 
-/// See the [module](self). Class `FCNAgent`, normal frequency.
+/// Trades on what it expects from fundamentals, chart and noise. Class `FCNAgent`, normal frequency.
 ///
 /// With the market price P, the fundamental price F, the window τ and τ' = min(t, τ), the expected
 /// return per step is

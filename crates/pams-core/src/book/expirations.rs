@@ -4,59 +4,63 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::BookOrder;
+use super::queue::{Chain, Links, Orders};
 use crate::ids::OrderId;
 use crate::quantity::Step;
 
-/// How many steps ahead the lists stand in a row, so that one is found without a search. Orders
+/// How many steps ahead the chains stand in a row, so that one is found without a search. Orders
 /// that live longer are rare enough to be looked up.
 const NEAR: u64 = 1024;
 
-/// Lists of orders by the step at which they are gone, each in the order of placement. Orders that
-/// die earlier stay in their list; whoever takes it skips them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Resting orders by the step at which they are gone, each chain in the order of placement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Expirations {
     now: Step,
     /// Entry i belongs to the step `now + 1 + i`.
-    near: VecDeque<Vec<OrderId>>,
-    far: BTreeMap<Step, Vec<OrderId>>,
-    /// Emptied lists, kept for their memory.
-    #[serde(skip)]
-    spare: Vec<Vec<OrderId>>,
-}
-
-impl PartialEq for Expirations {
-    fn eq(&self, other: &Self) -> bool {
-        self.now == other.now && self.near == other.near && self.far == other.far
-    }
+    near: VecDeque<Chain>,
+    /// Orders that were placed more than [`NEAR`] steps before they are gone. They stay here when
+    /// that step comes near.
+    far: BTreeMap<Step, Chain>,
 }
 
 impl Expirations {
     pub(super) fn new() -> Self {
-        Self {
-            now: Step::BEFORE_START,
-            near: VecDeque::new(),
-            far: BTreeMap::new(),
-            spare: Vec::new(),
-        }
+        Self { now: Step::BEFORE_START, near: VecDeque::new(), far: BTreeMap::new() }
     }
 
-    /// Adds an order that is gone at a future step.
-    pub(super) fn add(&mut self, gone_at: Step, id: OrderId) {
-        let ahead = usize::try_from(gone_at.0.saturating_sub(self.now.0) - 1).unwrap_or(usize::MAX);
-        if ahead as u64 >= NEAR {
-            self.far.entry(gone_at).or_default().push(id);
-            return;
+    /// Adds an order of the table that is gone at a future step.
+    pub(super) fn add(&mut self, orders: &mut Orders, gone_at: Step, id: OrderId) {
+        let chain = match near_index(orders[id.0].placed_at, gone_at) {
+            None => self.far.entry(gone_at).or_default(),
+            Some(_) => {
+                let index = self.index(gone_at);
+                while self.near.len() <= index {
+                    self.near.push_back(Chain::default());
+                }
+                &mut self.near[index]
+            }
+        };
+        chain.append(orders, id, links);
+    }
+
+    /// Takes an order out that leaves the book before its time is over, or when it is.
+    pub(super) fn remove(&mut self, orders: &mut Orders, gone_at: Step, id: OrderId) {
+        if near_index(orders[id.0].placed_at, gone_at).is_some() {
+            let index = self.index(gone_at);
+            self.near[index].remove(orders, id, links);
+        } else if let Some(chain) = self.far.get_mut(&gone_at) {
+            chain.remove(orders, id, links);
+            if chain.is_empty() {
+                self.far.remove(&gone_at);
+            }
         }
-        while self.near.len() <= ahead {
-            self.near.push_back(self.spare.pop().unwrap_or_default());
-        }
-        self.near[ahead].push(id);
     }
 
     /// Moves towards `until`, unless it is reached, and gives the orders that are gone at the step
-    /// that it comes to: those that were added with a long life first, which were placed before the
-    /// others.
-    pub(super) fn next(&mut self, until: Step) -> Option<Vec<OrderId>> {
+    /// that it comes to: the head of the chain of those placed long before, then that of the
+    /// others. Nobody's place in a chain matters any more.
+    pub(super) fn next(&mut self, until: Step) -> Option<[Chain; 2]> {
         if self.now >= until {
             return None;
         }
@@ -66,21 +70,25 @@ impl Expirations {
         } else {
             self.now.next()
         };
-        let near = self.near.pop_front().or_else(|| self.spare.pop()).unwrap_or_default();
-        match self.far.first_entry() {
-            Some(entry) if *entry.key() <= self.now => {
-                let mut ids = entry.remove();
-                ids.extend_from_slice(&near);
-                self.give_back(near);
-                Some(ids)
-            }
-            _ => Some(near),
-        }
+        let near = self.near.pop_front().unwrap_or_default();
+        let far = match self.far.first_entry() {
+            Some(entry) if *entry.key() <= self.now => entry.remove(),
+            _ => Chain::default(),
+        };
+        Some([far, near])
     }
 
-    /// Takes the memory of a list back.
-    pub(super) fn give_back(&mut self, mut ids: Vec<OrderId>) {
-        ids.clear();
-        self.spare.push(ids);
+    fn index(&self, gone_at: Step) -> usize {
+        usize::try_from(gone_at.0 - self.now.0 - 1).expect("invariant: it is a step to come")
     }
+}
+
+/// Whether an order is among the near ones. That is decided once, when it is placed.
+fn near_index(placed_at: Step, gone_at: Step) -> Option<u64> {
+    let ahead = gone_at.0.abs_diff(placed_at.0);
+    (ahead <= NEAR).then_some(ahead)
+}
+
+fn links(order: &mut BookOrder) -> &mut Links {
+    &mut order.of_step
 }

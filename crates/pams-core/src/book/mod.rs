@@ -73,6 +73,7 @@ pub struct BookOrder {
     pub time_to_live: Option<u64>,
     pub(crate) at_level: Links,
     pub(crate) of_agent: Links,
+    pub(crate) of_step: Links,
 }
 
 impl BookOrder {
@@ -184,11 +185,13 @@ impl Book {
             time_to_live,
             at_level: Links::default(),
             of_agent: Links::default(),
+            of_step: Links::default(),
         };
-        if let Some(step) = order.gone_at() {
-            self.expirations.add(step, id);
-        }
+        let gone_at = order.gone_at();
         self.orders.push(order);
+        if let Some(step) = gone_at {
+            self.expirations.add(&mut self.orders, step, id);
+        }
         match side {
             Side::Buy => self.buy.append(&mut self.orders, id),
             Side::Sell => self.sell.append(&mut self.orders, id),
@@ -218,18 +221,20 @@ impl Book {
     /// Takes all orders off the book whose time is over at `now` and tells which: the buy side
     /// first, each side in the order of placement.
     pub(crate) fn expire(&mut self, now: Step, mut expired: impl FnMut(OrderId, &BookOrder)) {
-        while let Some(ids) = self.expirations.next(now) {
+        while let Some(chains) = self.expirations.next(now) {
             for side in [Side::Buy, Side::Sell] {
-                for &id in &ids {
-                    // A forgotten order is a dead one.
-                    let Some(order) = self.orders.get(id.0) else { continue };
-                    if order.state == OrderState::Resting && order.side == side {
-                        self.take_out(id, OrderState::Expired);
-                        expired(id, &self.orders[id.0]);
+                for chain in chains {
+                    let mut next = chain.head;
+                    while next != NONE {
+                        let id = OrderId(next);
+                        next = self.orders[id.0].of_step.next;
+                        if self.orders[id.0].side == side {
+                            self.take_off_levels(id, OrderState::Expired);
+                            expired(id, &self.orders[id.0]);
+                        }
                     }
                 }
             }
-            self.expirations.give_back(ids);
         }
     }
 
@@ -245,7 +250,15 @@ impl Book {
         self.orders.forget_before(first);
     }
 
+    /// Takes an order out of the book before its time is over.
     fn take_out(&mut self, id: OrderId, state: OrderState) {
+        if let Some(step) = self.orders[id.0].gone_at() {
+            self.expirations.remove(&mut self.orders, step, id);
+        }
+        self.take_off_levels(id, state);
+    }
+
+    fn take_off_levels(&mut self, id: OrderId, state: OrderState) {
         let order = &mut self.orders[id.0];
         order.state = state;
         let (agent, side) = (order.agent, order.side);

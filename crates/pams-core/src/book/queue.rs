@@ -1,6 +1,7 @@
 //! Linked lists that run through the order table.
 //!
-//! An order belongs to two lists at once, its level's and its agent's; a list is named by the
+//! An order belongs to up to three lists at once, its level's, its agent's and that of the step at
+//! which it is gone; a list is named by the
 //! function that finds an order's [`Links`] in it.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub(crate) const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Links {
     previous: u64,
-    next: u64,
+    pub(super) next: u64,
 }
 
 impl Default for Links {

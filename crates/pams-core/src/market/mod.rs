@@ -88,7 +88,7 @@ impl MarketSpec {
     }
 }
 
-/// A market, read-only. See the [module](self).
+/// A market, read-only: what the simulator works on, what an agent reads, and what a replica is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarketView {
     id: MarketId,

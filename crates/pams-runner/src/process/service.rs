@@ -28,8 +28,8 @@ pub(super) fn set_registry(registry: &Registry) {
 /// Code that runs once in each worker process before it answers anything: loading a model,
 /// choosing a device, setting a number of threads.
 ///
-/// Give its arguments to [`ProcessExecutor::with_initializer`](super::ProcessExecutor), and its
-/// [`worker_service`] to [`init_with`](super::init_with) at the top of `main`.
+/// Give its arguments to [`ProcessExecutor::with_initializer`](super::ProcessExecutor::with_initializer),
+/// and its [`worker_service`] to [`init_with`](super::init_with) at the top of `main`.
 pub trait WorkerInitializer: Send + 'static {
     /// A name that no other initializer of the program has.
     const NAME: &'static str;
