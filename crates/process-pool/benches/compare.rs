@@ -1,4 +1,4 @@
-//! What a task costs, beside Python's pools in the same run: medians, tails and ratios.
+//! What a task costs, beside procspawn and Python's pools in the same run: medians, tails and ratios.
 //!
 //! `cargo bench -p process-pool --bench compare`
 #![expect(clippy::print_stdout, reason = "a benchmark shows its figures")]
@@ -184,6 +184,59 @@ fn ipc_echo(name: String) {
     }
 }
 
+/// procspawn's pool, as far as it has the same: functions instead of a service, and re-run
+/// processes only.
+fn procspawn_pool() -> Figures {
+    let make = || procspawn::Pool::new(2).expect("a pool");
+    let pool = make();
+    let one = |n: u64| procspawn::spawn!(in pool, (n) || n).join().expect("answered");
+    (0..2_000).for_each(|n| assert_eq!(one(n), n));
+    let mut times: Vec<_> = (0..20_000)
+        .map(|n| {
+            let since = Instant::now();
+            one(n);
+            since.elapsed()
+        })
+        .collect();
+    let mut figures = Figures::from([
+        ("no-op median, us", quantile(&mut times, 0.5)),
+        ("no-op p99, us", quantile(&mut times, 0.99)),
+    ]);
+
+    let since = Instant::now();
+    let tasks: Vec<_> = (0..20_000_u64).map(|n| procspawn::spawn!(in pool, (n) || n)).collect();
+    for (task, n) in tasks.into_iter().zip(0..) {
+        assert_eq!(task.join().expect("answered"), n);
+    }
+    figures.insert("pipelined, us each", since.elapsed().as_secs_f64() * 1e6 / 20_000.0);
+
+    let block = Bytes(vec![7; 1 << 20]);
+    let mut times: Vec<_> = (0..50)
+        .map(|_| {
+            let since = Instant::now();
+            let task = procspawn::spawn!(in pool, (block.clone() => block) || block);
+            assert_eq!(task.join().expect("answered").0.len(), block.0.len());
+            since.elapsed()
+        })
+        .collect();
+    figures.insert("1 MiB both ways, us", quantile(&mut times, 0.5));
+    pool.shutdown();
+
+    let mut times: Vec<_> = (0..30)
+        .map(|_| {
+            let since = Instant::now();
+            let pool = make();
+            let tasks = [1_u64, 2].map(|n| procspawn::spawn!(in pool, (n) || n));
+            assert_eq!(tasks.map(|task| task.join().expect("answered")), [1, 2]);
+            let took = since.elapsed();
+            pool.shutdown();
+            took
+        })
+        .collect();
+    figures.insert("first answer, 2 spawned, us", quantile(&mut times, 0.5));
+    figures
+}
+
 fn python(peer: &str) -> Option<Figures> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peer.py");
     let output = Command::new("python3").arg(script).arg(peer).output().ok()?;
@@ -202,6 +255,8 @@ fn main() {
     if let Ok(name) = std::env::var("IPC_ECHO") {
         return ipc_echo(name);
     }
+    // Like ours, procspawn turns the re-run executable into a worker here.
+    procspawn::init();
     // `cargo test --benches` only asks whether it runs.
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
@@ -225,6 +280,7 @@ fn main() {
         broadcasts(&mut figures);
         rounds.push(figures);
         theirs.entry("ipc-channel alone").or_default().push(ipc_channel_alone());
+        theirs.entry("procspawn").or_default().push(procspawn_pool());
         for peer in peers {
             if let Some(figures) = python(peer) {
                 theirs.entry(peer).or_default().push(figures);
