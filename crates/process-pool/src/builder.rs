@@ -16,6 +16,9 @@ pub(crate) const FORGOTTEN: &str = "`process_pool::init` was not called: call it
     `main` with all services of the program, before a pool is built, or name a helper executable \
     that does";
 
+/// More processes than Linux has numbers for by default.
+const MOST_WORKERS: usize = 32_768;
+
 /// How worker processes come to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -261,6 +264,9 @@ impl<S: Service> Builder<S> {
     }
 
     /// How many tasks may wait for a worker, and what happens to the next. By default, any number.
+    ///
+    /// [`WhenFull::Block`] never blocks a thread of the pool itself: a waker that submits to a full
+    /// queue is refused.
     pub fn queue(mut self, tasks: usize, when_full: WhenFull) -> Self {
         self.settings.queue = tasks;
         self.settings.when_full = when_full;
@@ -337,6 +343,16 @@ impl<S: Service> Builder<S> {
         if settings.workers == 0 {
             return Err(Error::new(ErrorKind::Config, "a pool of 0 workers"));
         }
+        if settings.workers > MOST_WORKERS {
+            let text = format!("a pool of {} workers, at most {MOST_WORKERS}", settings.workers);
+            return Err(Error::new(ErrorKind::Config, text));
+        }
+        for (name, value) in &settings.env {
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                let text = format!("{name:?} = {value:?} is no variable of an environment");
+                return Err(Error::new(ErrorKind::Config, text));
+            }
+        }
         if settings.recycle_after == Some(0) {
             return Err(Error::new(ErrorKind::Config, "workers recycled after 0 tasks"));
         }
@@ -344,7 +360,13 @@ impl<S: Service> Builder<S> {
         if needs_own && !init::was_called() {
             return Err(Error::new(ErrorKind::NotInitialized, FORGOTTEN));
         }
-        if needs_own && !init::table().iter().any(|entry| entry.name == S::NAME) {
+        let namesakes = init::table().iter().filter(|entry| entry.name == S::NAME).count();
+        if needs_own && namesakes > 1 {
+            let text =
+                format!("{namesakes} services in the list for `init` have the name {}", S::NAME);
+            return Err(Error::new(ErrorKind::Config, text));
+        }
+        if needs_own && namesakes == 0 {
             let text = format!(
                 "service {} is not in the list that `process_pool::init` was given",
                 S::NAME

@@ -15,6 +15,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ipc_channel::ipc::{IpcBytesReceiver, IpcBytesSender};
+use ipc_channel::{IpcError, TryRecvError};
 use parking_lot::Mutex;
 use rustix::io::{DupFlags, Errno, Result};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,8 @@ pub(crate) struct Receiver {
     channel: IpcBytesReceiver,
     fd: RawFd,
     pieces: Vec<u8>,
+    /// The other side is gone, or has closed its end.
+    closed: bool,
 }
 
 impl Sender {
@@ -103,7 +106,7 @@ impl Receiver {
         let (_, receiver) = channel()?;
         let fd = fd_of(&receiver)?;
         replace(fd, &socket)?;
-        Ok(Self { channel: receiver, fd, pieces: Vec::new() })
+        Ok(Self { channel: receiver, fd, pieces: Vec::new(), closed: false })
     }
 
     /// Waits for a message; `None` is the end of the channel, or bytes that are no message.
@@ -115,17 +118,28 @@ impl Receiver {
                         return message;
                     }
                 }
-                Err(ipc_channel::IpcError::Io(error))
-                    if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(IpcError::Io(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
         }
     }
 
+    /// Whether a look for a message has found the end of the channel.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// A message that is there already.
     pub(crate) fn try_recv<T: for<'de> Deserialize<'de>>(&mut self) -> Option<T> {
         loop {
-            let packet = self.channel.try_recv().ok()?;
+            let packet = match self.channel.try_recv() {
+                Ok(packet) => packet,
+                Err(TryRecvError::IpcError(IpcError::Disconnected)) => {
+                    self.closed = true;
+                    return None;
+                }
+                Err(_) => return None,
+            };
             if let Some(message) = self.take(&packet) {
                 return message;
             }

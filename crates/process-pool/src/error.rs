@@ -38,6 +38,9 @@ pub enum ErrorKind {
     Closed,
     /// A descriptor could not be handed to a worker.
     Attachment,
+    /// A thread of the pool itself (in a waker, a subscriber or a snapshot) was to wait for what
+    /// that thread has to do.
+    WouldHang,
 }
 
 /// What a pool or a task failed with.

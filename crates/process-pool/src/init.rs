@@ -12,7 +12,7 @@ use crate::segment::{Segment, Way};
 use crate::service::{Entry, WorkerId};
 use crate::spin::Spin;
 use crate::worker::Link;
-use crate::{events, server, sys};
+use crate::{events, foreign, server, sys};
 
 /// The variable by which a re-run executable learns what it is: `worker:PID` or `server:PID`,
 /// with the number of the process that started it.
@@ -21,12 +21,15 @@ pub(crate) const ROLE: &str = "PROCESS_POOL_ROLE";
 /// The exit status of a worker that lost its pool or never had one.
 const LOST: i32 = 113;
 
+/// The exit status of a worker in which a panic was not the panic of a task.
+const PANICKED: i32 = 101;
+
 static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
 
 /// Turns this process into a worker if a pool started it as one; otherwise returns at once.
 ///
 /// It belongs at the top of `main`, before threads are started and before anything is printed,
-/// with all services of the program. In a worker it never returns.
+/// with all services of the program. In a worker it never returns. A second call changes nothing.
 ///
 /// ```no_run
 /// # use process_pool::{BoxError, Context, Service};
@@ -119,12 +122,18 @@ pub(crate) fn serve(socket: OwnedFd, services: &[Entry], parent: Pid, end: fn(i3
     // After a fork, this is where the parent is known to be the pool's process.
     follow_to_death(parent);
     prepare(&start);
-    let Some(entry) = services.iter().find(|entry| entry.name == start.service) else {
+    let mut named = services.iter().filter(|entry| entry.name == start.service);
+    let Some(entry) = named.next() else {
         let names: Vec<_> = services.iter().map(|entry| entry.name).collect();
         let said = format!("the worker's `init` knows no service {}, but {names:?}", start.service);
         let _ = link.control.send(&Said::Stranger(said));
         end(1)
     };
+    if named.next().is_some() {
+        let said = format!("the worker's `init` knows several services {}", start.service);
+        let _ = link.control.send(&Said::Stranger(said));
+        end(1)
+    }
     let build = (entry.build)();
     if build != start.build {
         let said = format!(
@@ -137,12 +146,14 @@ pub(crate) fn serve(socket: OwnedFd, services: &[Entry], parent: Pid, end: fn(i3
     }
     watch(&link.lifeline);
     let run = entry.run;
+    // A panic that gets here must not go on into a `main` that may be another process's.
+    let run = move |link| foreign::run(|| run(link)).unwrap_or(PANICKED);
     let Some(stack) = start.stack_size else { end(run(link)) };
     let thread = std::thread::Builder::new()
         .name("worker".to_owned())
         .stack_size(usize::try_from(stack).unwrap_or(usize::MAX));
     match thread.spawn(move || run(link)) {
-        Ok(thread) => end(thread.join().unwrap_or(1)),
+        Ok(thread) => end(thread.join().unwrap_or(PANICKED)),
         Err(_) => end(LOST),
     }
 }

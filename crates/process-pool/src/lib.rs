@@ -72,7 +72,8 @@
 //! **Attachments.** A message may carry descriptors under 128-bit keys ([`Attachment`]); each is
 //! sent to a worker once, when a message first needs it there.
 //!
-//! **Ends.** [`ProcessPool::shutdown`] finishes the work; a drop abandons it. Workers ignore
+//! **Ends.** [`ProcessPool::shutdown`] finishes the work, [`ProcessPool::shutdown_timeout`] what
+//! can be finished by then; a drop abandons it. Workers ignore
 //! Ctrl-C, which ends the parent, and follow the parent's death whatever its cause: by a signal
 //! that the kernel sends (`PR_SET_PDEATHSIG`), a look at the parent after asking for it, and the
 //! end of a socket.
@@ -103,8 +104,15 @@
 //!   as a block.
 //! - Tasks that are submitted before a broadcast may see it, and a repeated task sees the state of
 //!   its new worker.
-//! - Updates for a worker that is busy are kept until it takes them in: a time-out for tasks bounds
-//!   that.
+//! - Updates for a worker that is busy are kept until it takes them in, however many: a time-out
+//!   for tasks bounds that, and so does an owner that waits for a task now and then.
+//! - Wakers and `tracing` subscribers run on a thread of the pool, and the closure for snapshots on
+//!   another. A panic in them is caught. They may submit, but not wait: a wait there is
+//!   [`ErrorKind::WouldHang`], and a full queue refuses instead of blocking. A subscriber that is
+//!   slow slows the pool down.
+//! - Events of workers travel, spans do not: what a span would have said belongs into the event.
+//! - Code of a service that closes descriptors which it does not own has its worker killed a second
+//!   later. A child that it forks is not the pool's, and may outlive it.
 //! - Programs that a worker starts inherit from it that Ctrl-C is ignored.
 //! - A pool must not be forked along: in a forked copy of the process its handles do nothing.
 //! - Under `fork`, workers inherit what the process had open when the zygote was made.
@@ -128,6 +136,7 @@ mod codec;
 mod control;
 mod error;
 mod events;
+mod foreign;
 mod frame;
 mod init;
 mod link;

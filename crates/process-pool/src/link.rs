@@ -91,7 +91,9 @@ pub(crate) struct Link {
     pub(crate) was_ready: bool,
     /// The process has reached `init`.
     pub(crate) greeted: bool,
-    /// It has overwritten what it shares with the pool.
+    /// It has closed its end of the control channel: until when its process may take to end.
+    pub(crate) severed: Option<Instant>,
+    /// It has overwritten what it shares with the pool, or left it.
     pub(crate) garbled: bool,
     /// A caller listens to the ring.
     pub(crate) listened: bool,
@@ -133,7 +135,12 @@ pub(crate) struct Answer {
 }
 
 impl Link {
-    pub(crate) fn new(id: WorkerId, ends: Ends, deadline: Instant, born_after: u64) -> Self {
+    pub(crate) fn new(
+        id: WorkerId,
+        ends: Ends,
+        deadline: Option<Instant>,
+        born_after: u64,
+    ) -> Self {
         use crate::segment::Way;
         let Ends { process, segment, bell, lifeline, control, greeted } = ends;
         Self {
@@ -149,10 +156,11 @@ impl Link {
             control,
             outstanding: VecDeque::new(),
             since: sys::now(),
-            deadline: Some(deadline),
+            deadline,
             stopped: false,
             was_ready: false,
             greeted,
+            severed: None,
             garbled: false,
             listened: false,
             held: Vec::new(),

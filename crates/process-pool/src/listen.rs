@@ -24,6 +24,9 @@ impl Shared {
             if let Some(outcome) = job.try_take() {
                 return outcome;
             }
+            if self.is_own_thread() {
+                return Err(self.would_hang("a task"));
+            }
             let Some((worker, segment)) = self.locked(|state| state.listen(job)) else {
                 return job.wait();
             };

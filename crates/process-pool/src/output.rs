@@ -19,6 +19,9 @@ use crate::sys;
 /// A line longer than this is passed through in parts.
 const LONGEST: usize = 64 * 1024;
 
+/// How often one pipe is read before it is the turn of others.
+const MOST_READS: usize = 64;
+
 const QUIT: u64 = u64::MAX;
 
 /// What is read, and where it goes.
@@ -75,10 +78,11 @@ impl Output {
         tokens.into_iter().for_each(|token| self.read(token));
     }
 
-    /// Reads what is there. The lock is not held while lines are written.
+    /// Reads what is there, but not for ever from one that writes as fast. The lock is not held
+    /// while lines are written.
     fn read(&self, token: u64) {
         let Some(mut pipe) = self.pipes.lock().remove(&token) else { return };
-        loop {
+        for _ in 0..MOST_READS {
             let mut part = [0; 8192];
             match rustix::io::read(pipe.fd.as_fd(), &mut part[..]) {
                 Ok(0) => return pipe.pass(true),

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::builder::{self, Builder, Settings};
 use crate::codec;
@@ -88,7 +89,8 @@ impl<S: Service> ProcessPool<S> {
     ///
     /// `Start` when the pool has given up on starting workers; `Closed` after its end.
     pub fn wait_ready(&self) -> Result<(), Error> {
-        self.shared.wait_until(|state| {
+        let own = self.shared.is_own_thread();
+        let ready = self.shared.wait_until(None, |state| {
             if let Some(failure) = &state.failure {
                 return Some(Err(failure.clone()));
             }
@@ -100,8 +102,10 @@ impl<S: Service> ProcessPool<S> {
                 .places
                 .iter()
                 .all(|place| place.link.as_ref().is_some_and(|link| ready(link.phase)));
-            all.then_some(Ok(()))
-        })
+            let refused = || own.then(|| Err(self.shared.would_hang("readiness")));
+            if all { Some(Ok(())) } else { refused() }
+        });
+        ready.unwrap_or(Ok(()))
     }
 
     /// Submits one request.
@@ -246,11 +250,29 @@ impl<S: Service> ProcessPool<S> {
         self.shared.locked(|state| state.failure.clone()).map_or(Ok(()), Err)
     }
 
-    fn end(&mut self, course: Course) {
-        let Some(threads) = self.threads.take() else { return };
-        if rustix::process::getpid() != threads.process {
-            return;
+    /// As [`shutdown`](Self::shutdown), but what is not finished in time is abandoned, as by a
+    /// drop.
+    ///
+    /// # Errors
+    ///
+    /// `TimedOut` when something was abandoned; or the failure of the pool.
+    pub fn shutdown_timeout(mut self, wait: Duration) -> Result<(), Error> {
+        let until = sys::now().checked_add(wait);
+        let shared = self.shared.clone();
+        self.begin_end(Course::Draining);
+        let drained = shared.wait_until(until, |state| {
+            (state.course >= Course::Stopping || state.is_drained()).then_some(())
+        });
+        self.end(if drained.is_some() { Course::Draining } else { Course::Stopping });
+        if drained.is_none() {
+            let text = format!("the pool had not finished its work after {wait:?}");
+            return Err(Error::new(ErrorKind::TimedOut, text));
         }
+        shared.locked(|state| state.failure.clone()).map_or(Ok(()), Err)
+    }
+
+    /// Lets the pool begin to end.
+    fn begin_end(&self, course: Course) {
         self.shared.locked(|state| {
             state.course = state.course.max(course);
             if course == Course::Stopping {
@@ -259,6 +281,14 @@ impl<S: Service> ProcessPool<S> {
             self.shared.changed.notify_all();
         });
         self.shared.wake_reactor();
+    }
+
+    fn end(&mut self, course: Course) {
+        let Some(threads) = self.threads.take() else { return };
+        if rustix::process::getpid() != threads.process {
+            return;
+        }
+        self.begin_end(course);
         // The last handle may be dropped by a waker, on the pool's own thread.
         let own = std::thread::current().id();
         if own != threads.reactor.thread().id() && own != threads.starter.thread().id() {

@@ -14,7 +14,7 @@ use crate::service::WorkerId;
 use crate::starter::Order;
 use crate::state::{Course, Death, Shared, State};
 use crate::worker::Failure;
-use crate::{codec, sys};
+use crate::{codec, foreign, sys};
 
 /// The token of the pool's own event descriptor.
 pub(crate) const WAKE: u64 = u64::MAX;
@@ -25,6 +25,14 @@ const CONTROL: u64 = 2;
 
 /// How long a task runs before what waits behind it goes to an idle worker.
 const HEAD_OF_LINE: Duration = Duration::from_millis(1);
+
+/// How long a process may live on that has closed its connection to the pool.
+const SEVERED: Duration = Duration::from_secs(1);
+
+/// How many messages of one worker are taken before it is the turn of others.
+const A_FEW: usize = 16;
+/// More than its socket can hold.
+const ALL: usize = 4096;
 
 /// Watches what a worker may ring, say, and be.
 pub(crate) fn watch(poller: &OwnedFd, link: &Link) -> rustix::io::Result<()> {
@@ -48,6 +56,22 @@ impl Reactor {
 
     pub(crate) fn run(self) {
         let shared = &*self.shared;
+        shared.own_thread();
+        if foreign::run(|| self.work()).is_err() {
+            // A bug of ours: nobody must wait for a thread that is gone.
+            let error = Error::new(ErrorKind::Start, "a thread of the pool panicked");
+            shared.locked(|state| {
+                state.fail(&error, shared);
+                let links = state.places.iter_mut().filter_map(|place| place.link.take());
+                links.for_each(|link| _ = link.process.reap());
+                state.course = Course::Over;
+            });
+        }
+        let _ = shared.orders.send(Order::Quit);
+    }
+
+    fn work(&self) {
+        let shared = &*self.shared;
         let mut events = Vec::with_capacity(64);
         let mut answers = Vec::new();
         loop {
@@ -59,7 +83,7 @@ impl Reactor {
                         let worker = WorkerId(token >> 2);
                         match token & 3 {
                             BELL => state.on_bell(worker, &mut answers, shared),
-                            CONTROL => state.on_control(worker, shared),
+                            CONTROL => state.on_control(worker, A_FEW, shared),
                             _ => state.on_exit(worker, &mut answers, shared),
                         }
                     }
@@ -73,7 +97,6 @@ impl Reactor {
                 shared.locked(|state| state.fail(&error, shared));
             }
         }
-        let _ = shared.orders.send(Order::Quit);
     }
 }
 
@@ -132,10 +155,17 @@ impl State {
     }
 
     /// The worker has said something beside its answers.
-    fn on_control(&mut self, worker: WorkerId, shared: &Shared) {
-        loop {
+    fn on_control(&mut self, worker: WorkerId, at_most: usize, shared: &Shared) {
+        for _ in 0..at_most {
             let Some(link) = self.link(worker) else { return };
-            let Some(said) = link.control.try_recv::<Said>() else { return };
+            let Some(said) = link.control.try_recv::<Said>() else {
+                if link.control.is_closed() && link.severed.is_none() {
+                    // Usually the process is about to end, and says by its status why.
+                    link.severed = Some(sys::now() + SEVERED);
+                    let _ = rustix::event::epoll::delete(&shared.poller, &link.control);
+                }
+                return;
+            };
             match said {
                 Said::Ready if link.phase == Phase::Starting && link.born_after == 0 => {
                     self.caught_up(worker, None, shared);
@@ -165,7 +195,7 @@ impl State {
     /// The process has ended.
     fn on_exit(&mut self, worker: WorkerId, answers: &mut Vec<Answer>, shared: &Shared) {
         // What it answered and said before its end counts.
-        self.on_control(worker, shared);
+        self.on_control(worker, ALL, shared);
         if let Some(link) = self.link(worker) {
             let _ = link.read_answers(answers);
         }
@@ -263,6 +293,12 @@ impl State {
         let stop_by = now.checked_add(settings.stop_timeout);
         let mut late = Vec::new();
         for link in self.links().filter(|link| link.phase != Phase::Dying) {
+            if link.severed.is_some_and(|severed| severed <= now) {
+                link.last_words = Some(("closed its connection to the pool".to_owned(), None));
+                link.garbled = true;
+                link.kill();
+                continue;
+            }
             if link.deadline.is_some_and(|deadline| deadline <= now) {
                 if !link.was_ready {
                     let text = format!("was not ready after {:?}", settings.start_timeout);
@@ -336,7 +372,7 @@ impl State {
             if link.phase == Phase::Dying {
                 continue;
             }
-            link.deadline.into_iter().for_each(&mut earlier);
+            link.deadline.into_iter().chain(link.severed).for_each(&mut earlier);
             if let Some((due, _)) = link.task_deadline(shared.settings.task_timeout) {
                 earlier(due);
             }

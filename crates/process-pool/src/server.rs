@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rustix::process::Pid;
 
 use crate::error::{Error, ErrorKind};
-use crate::{init, sys};
+use crate::{foreign, init, sys};
 
 /// Forks a worker for each socket that arrives, until the pool's end closes.
 pub(crate) fn serve(socket: &OwnedFd, parent: Pid) {
@@ -172,8 +172,9 @@ pub fn prepare_fork() -> Result<(), Error> {
         if let Ok(null) = std::fs::File::open("/dev/null") {
             let _ = rustix::stdio::dup2_stdin(&null);
         }
-        serve(&far, parent);
-        init::end_now(0);
+        // Nothing may return or unwind from here into the copy of a program's `main`.
+        let served = foreign::run(|| serve(&far, parent));
+        init::end_now(i32::from(served.is_err()));
     }
     let pid = Pid::from_raw(pid).filter(|_| pid > 0);
     let pid = pid.ok_or_else(|| refused(std::io::Error::last_os_error()))?;

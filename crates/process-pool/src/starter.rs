@@ -4,7 +4,6 @@
 //! It also asks the owner for snapshots, so that foreign code never holds up the reactor.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -16,6 +15,7 @@ use crate::builder::StartMethod;
 use crate::control::{Receiver, Sender, Start};
 use crate::error::{Error, ErrorKind};
 use crate::events::Note;
+use crate::foreign;
 use crate::init::ROLE;
 use crate::link::{Ends, Link, Out};
 use crate::reactor;
@@ -48,6 +48,7 @@ impl Starter {
     }
 
     pub(crate) fn run(mut self) {
+        self.shared.own_thread();
         let (ends, ended) = mpsc::channel();
         let passes = self.shared.output.as_ref().and_then(|_| self.pass_output_through(ends));
         while let Ok(order) = self.orders.recv() {
@@ -91,7 +92,7 @@ impl Starter {
                     return state.start_failed(place, worker, text, None, shared);
                 }
             };
-            let deadline = sys::now() + shared.settings.start_timeout;
+            let deadline = sys::now().checked_add(shared.settings.start_timeout);
             let mut link = Link::new(worker, ends, deadline, state.epoch);
             if state.course >= Course::Stopping {
                 link.kill();
@@ -152,7 +153,7 @@ impl Starter {
                     Some(Err(error)) => return Err(error.into()),
                 }
                 drop(far);
-                let process = self.greeting(&lifeline)?;
+                let process = self.greeting(&lifeline, None)?;
                 let refused = || server::with_zygote(Server::refusal).flatten();
                 (process.ok_or_else(|| refused().unwrap_or_else(|| lost("zygote")))?, true)
             }
@@ -172,7 +173,7 @@ impl Starter {
             };
             if server.request(&far).is_ok() {
                 drop(far);
-                let process = self.greeting(lifeline)?;
+                let process = self.greeting(lifeline, Some(&server))?;
                 let refusal = if process.is_none() { server.refusal() } else { None };
                 self.server = Some(server);
                 return match (process, refusal) {
@@ -189,12 +190,33 @@ impl Starter {
     }
 
     /// Waits for the number of a forked worker; `None` when there will be none.
-    fn greeting(&self, lifeline: &OwnedFd) -> std::io::Result<Option<Process>> {
+    ///
+    /// The process that forks may be stopped. When the pool ends meanwhile, its own server is
+    /// killed: then there is a worker, which says so, or nobody holds the other end any more. The
+    /// zygote belongs to other pools too, and gets some time.
+    fn greeting(
+        &self,
+        lifeline: &OwnedFd,
+        server: Option<&Server>,
+    ) -> std::io::Result<Option<Process>> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let timeout = Timespec::try_from(self.shared.settings.start_timeout).ok();
+        let settings = &self.shared.settings;
+        let mut until = sys::now().checked_add(settings.start_timeout);
+        let mut ending = false;
+        let look = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let mut fds = [PollFd::from_borrowed_fd(lifeline.as_fd(), PollFlags::IN)];
-        if rustix::io::retry_on_intr(|| poll(&mut fds, timeout.as_ref()))? == 0 {
-            return Err(lost("forking process, which answers nothing,"));
+        while rustix::io::retry_on_intr(|| poll(&mut fds, Some(&look)))? == 0 {
+            if !ending && self.shared.locked(|state| state.course >= Course::Stopping) {
+                ending = true;
+                if let Some(server) = server {
+                    server.process.kill();
+                }
+                let stop_by = sys::now().checked_add(settings.stop_timeout);
+                until = [until, stop_by].into_iter().flatten().min();
+            }
+            if until.is_some_and(|until| until <= sys::now()) {
+                return Err(lost("forking process, which answers nothing,"));
+            }
         }
         let mut pid = [0; 4];
         match sys::recv_fds(lifeline, &mut pid) {
@@ -230,8 +252,7 @@ impl Starter {
         let settings = &self.shared.settings;
         let made = settings.snapshots.as_ref().map(|snapshots| {
             // A panic of the owner's code is the owner's error, not the end of this thread.
-            catch_unwind(AssertUnwindSafe(snapshots))
-                .unwrap_or_else(|_| Err("the owner's code panicked".to_owned()))
+            foreign::run(snapshots).unwrap_or_else(|_| Err("the owner's code panicked".to_owned()))
         });
         self.shared.locked(|state| match made {
             Some(Err(error)) => {

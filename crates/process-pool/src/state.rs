@@ -20,8 +20,8 @@ use crate::output::Output;
 use crate::service::WorkerId;
 use crate::spin::Spin;
 use crate::starter::Order;
-use crate::sys;
 use crate::task::{Job, Outcome};
+use crate::{foreign, sys};
 
 /// Tasks that run longer than this are sent one at a time.
 const SHORT: u64 = 200_000;
@@ -176,9 +176,12 @@ impl Shared {
         let mut done = std::mem::take(&mut state.done);
         let notes = std::mem::take(&mut state.notes);
         drop(state);
-        notes.into_iter().for_each(Note::show);
+        // Subscribers and wakers are foreign: their panics are neither the pool's nor the caller's.
+        for note in notes {
+            let _ = foreign::run(|| note.show());
+        }
         for (job, outcome) in done.drain(..) {
-            job.complete(outcome);
+            let _ = foreign::run(|| job.complete(outcome));
         }
     }
 
@@ -220,11 +223,12 @@ impl Shared {
                 return Ok(());
             }
             match self.settings.when_full {
-                WhenFull::Refuse => {
+                // The queue would never get shorter while its own thread waits for that.
+                WhenFull::Block if !self.is_own_thread() => self.changed.wait(state),
+                WhenFull::Block | WhenFull::Refuse => {
                     let text = format!("{} tasks wait already", state.queued);
                     return Err(Error::new(ErrorKind::QueueFull, text));
                 }
-                WhenFull::Block => self.changed.wait(state),
             }
         }
     }
@@ -288,15 +292,23 @@ impl Shared {
         })
     }
 
-    /// Waits on the state until a condition gives something.
-    pub(crate) fn wait_until<T>(&self, mut condition: impl FnMut(&mut State) -> Option<T>) -> T {
+    /// Waits on the state until a condition gives something, or the time is there.
+    pub(crate) fn wait_until<T>(
+        &self,
+        until: Option<Instant>,
+        mut condition: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
         let mut state = self.state.lock();
         loop {
-            if let Some(value) = condition(&mut state) {
+            let value = condition(&mut state);
+            if value.is_some() || until.is_some_and(|until| until <= sys::now()) {
                 self.hand_over(state);
                 return value;
             }
-            self.changed.wait(&mut state);
+            match until {
+                Some(until) => _ = self.changed.wait_until(&mut state, until),
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 

@@ -94,7 +94,8 @@ pub(crate) fn hung_up(socket: &OwnedFd, wait: Option<Duration>) -> bool {
     let timeout = wait.and_then(|wait| Timespec::try_from(wait).ok());
     let mut fds = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::empty())];
     match retry_on_intr(|| poll(&mut fds, timeout.as_ref())) {
-        Ok(_) => fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR),
+        // A descriptor that somebody else closed is as good as gone.
+        Ok(_) => fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL),
         Err(_) => false,
     }
 }
@@ -136,6 +137,8 @@ impl Process {
     pub(crate) fn of_child(pid: Pid) -> Result<Self> {
         match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             Ok(fd) => Ok(Self { pid, fd }),
+            // It has ended, and somebody else took its status: the number may mean another now.
+            Err(Errno::SRCH) => Err(Errno::SRCH),
             Err(error) => {
                 let _ = rustix::process::kill_process(pid, Signal::KILL);
                 let options = rustix::process::WaitOptions::empty();

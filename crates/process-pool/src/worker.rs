@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -15,7 +14,7 @@ use crate::ring::{Consumer, Producer, Sleeper};
 use crate::segment::Segment;
 use crate::service::{BoxError, Key, Service, WorkerId};
 use crate::spin::Spin;
-use crate::{codec, sys};
+use crate::{codec, foreign, sys};
 
 /// Frames up to this size go into the ring in one piece.
 const ONE_PIECE: usize = 4096;
@@ -218,7 +217,7 @@ pub(crate) fn run<S: Service>(mut link: Link) -> i32 {
 
 fn answer<S: Service>(state: &mut S, body: &[u8], context: &Context) -> (Kind, Vec<u8>) {
     // Decoding and encoding run code of the service as well.
-    let answer = catch_unwind(AssertUnwindSafe(|| {
+    let answer = foreign::run(|| {
         let codec_failure = |text| (Kind::Codec, encoded(&Failure::text(text)));
         let request = match codec::decode(body) {
             Ok(request) => request,
@@ -231,17 +230,17 @@ fn answer<S: Service>(state: &mut S, body: &[u8], context: &Context) -> (Kind, V
             },
             Err(error) => (Kind::ServiceError, encoded(&Failure::text(chain(&*error)))),
         }
-    }));
-    answer.unwrap_or_else(|payload| (Kind::Panic, encoded(&panic_failure(&*payload))))
+    });
+    answer.unwrap_or_else(|payload| (Kind::Panic, encoded(&panic_failure(&**payload))))
 }
 
 /// Runs code of the service where a panic is as good as an error.
 fn guarded<T>(code: impl FnOnce() -> Result<T, BoxError>) -> Result<T, Failure> {
-    match catch_unwind(AssertUnwindSafe(code)) {
+    match foreign::run(code) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Failure::text(chain(&*error))),
         Err(payload) => {
-            let mut failure = panic_failure(&*payload);
+            let mut failure = panic_failure(&**payload);
             failure.message = format!("panicked: {}", failure.message);
             Err(failure)
         }

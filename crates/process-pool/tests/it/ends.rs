@@ -10,9 +10,9 @@ use std::time::Duration;
 use process_pool::{ErrorKind, ProcessPool, StartMethod};
 
 use crate::lab::{
-    Ask, Lab, Place, Random, Setup, Told, env, hang, kill, lab, marked, pool, until, wait_for,
+    Ask, Lab, Place, Random, Setup, Told, env, hang, kill, lab, marked, now, pool, until, wait_for,
 };
-use crate::{Test, limits};
+use crate::{Test, hostile, limits};
 
 pub(crate) const TESTS: &[Test] = &[
     ("drop_ends_busy_and_idle_workers", drop_ends_all),
@@ -218,7 +218,9 @@ fn parent_killed() {
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
+        let since = now();
         scenario.nothing_left();
+        assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
     }
 }
 
@@ -288,6 +290,10 @@ pub(crate) fn scenario(name: &str) {
         "forgetful_helper" => limits::forgetful_helper(),
         "other_build" => limits::other_build(),
         "nested" => limits::nested(),
+        "flood" => hostile::flood(),
+        "static" => hostile::keeps_a_static(),
+        "second_init" => hostile::second_init(),
+        "no_status" => hostile::no_status(),
         "events" => crate::inside::events(),
         "prints" => crate::inside::prints(),
         "prints_into_a_full_pipe" => crate::inside::full_pipe(),

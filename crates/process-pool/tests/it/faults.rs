@@ -232,7 +232,7 @@ fn recycling_under_load() {
 }
 
 /// The process that forks the workers of a pool: a child of ours that is no worker.
-fn server_of(mark: &str, pool: &ProcessPool<crate::lab::Lab>) -> u32 {
+pub(crate) fn server_of(mark: &str, pool: &ProcessPool<crate::lab::Lab>) -> u32 {
     let mut servers = crate::lab::marked(mark);
     pool.worker_pids().iter().for_each(|pid| _ = servers.remove(pid));
     assert_eq!(servers.len(), 1, "{servers:?}");

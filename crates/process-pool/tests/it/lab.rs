@@ -321,6 +321,11 @@ pub(crate) fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "how long an end may take is what is tested")]
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 pub(crate) fn nap() {
     std::thread::sleep(std::time::Duration::from_millis(1));
 }

@@ -73,7 +73,7 @@ pub(crate) fn descriptors() {
 }
 
 /// The memory of this process, in kB.
-fn resident() -> u64 {
+pub(crate) fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
@@ -137,6 +137,9 @@ pub(crate) fn signal_storm() {
     use std::sync::atomic::AtomicBool;
     // SIGURG and SIGCHLD do nothing by default, but interrupt system calls once handled; SIGCONT
     // and stops interrupt even unhandled ones.
+    // Handled ones interrupt whatever the pool's own threads wait in.
+    crate::rogue::interrupted_by(10);
+    crate::rogue::interrupted_by(17);
     let pool = pool(2);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -150,7 +153,9 @@ pub(crate) fn signal_storm() {
                         kill(pid, 18);
                     }
                 }
-                kill(std::process::id(), 18);
+                for signal in [10, 17, 18] {
+                    kill(std::process::id(), signal);
+                }
                 std::thread::yield_now();
             }
         };

@@ -6,9 +6,11 @@ mod basics;
 mod broadcast;
 mod ends;
 mod faults;
+mod hostile;
 mod inside;
 mod lab;
 mod limits;
+mod rogue;
 
 use std::time::Duration;
 
@@ -24,13 +26,26 @@ fn main() {
     if lab::env("POOL_IT_TWIN").is_some() {
         process_pool::init(&[service::<lab::Twin2>()]);
     }
-    process_pool::init(&[service::<lab::Lab>(), service::<lab::Twin1>()]);
+    process_pool::init(&[
+        service::<lab::Lab>(),
+        service::<lab::Twin1>(),
+        service::<rogue::Rogue>(),
+        service::<rogue::Namesake<1>>(),
+        service::<rogue::Namesake<2>>(),
+    ]);
     if let Some(name) = lab::env("POOL_IT_SCENARIO") {
         return ends::scenario(&name);
     }
     let arguments = Arguments::from_args();
-    let tests =
-        [basics::TESTS, faults::TESTS, broadcast::TESTS, inside::TESTS, limits::TESTS, ends::TESTS];
+    let tests = [
+        basics::TESTS,
+        faults::TESTS,
+        broadcast::TESTS,
+        inside::TESTS,
+        limits::TESTS,
+        hostile::TESTS,
+        ends::TESTS,
+    ];
     let trials = tests
         .concat()
         .into_iter()
