@@ -188,13 +188,15 @@ fn scenario(name: &str, mark: &str) -> Command {
 
 fn parent_killed() {
     let mut random = lab::Random(11);
-    for round in 0..50 {
+    for round in 0..100 {
         let mark = format!("fork-{}-{round}", std::process::id());
         let mut child = scenario("works", &mark).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
+        let since = lab::now();
         until(|| lab::marked(&mark).is_empty());
+        assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
     }
 }
 
