@@ -57,9 +57,10 @@ impl Reactor {
     pub(crate) fn run(self) {
         let shared = &*self.shared;
         shared.own_thread();
-        if foreign::run(|| self.work()).is_err() {
-            // A bug of ours: nobody must wait for a thread that is gone.
-            let error = Error::new(ErrorKind::Start, "a thread of the pool panicked");
+        let bug = Error::new(ErrorKind::Start, "a thread of the pool panicked");
+        if let Err(error) = foreign::run(|| self.work()).unwrap_or(Err(bug)) {
+            // A bug of ours, or somebody closed our descriptors: nobody must wait for a thread
+            // that is gone. Without their links, workers end by themselves.
             shared.locked(|state| {
                 state.fail(&error, shared);
                 let links = state.places.iter_mut().filter_map(|place| place.link.take());
@@ -70,7 +71,7 @@ impl Reactor {
         let _ = shared.orders.send(Order::Quit);
     }
 
-    fn work(&self) {
+    fn work(&self) -> Result<(), Error> {
         let shared = &*self.shared;
         let mut events = Vec::with_capacity(64);
         let mut answers = Vec::new();
@@ -90,12 +91,11 @@ impl Reactor {
                 }
                 state.tend(shared)
             });
-            let Some(wait) = wait else { break };
-            if let Err(error) = sys::wait_events(&shared.poller, &mut events, wait) {
+            let Some(wait) = wait else { return Ok(()) };
+            sys::wait_events(&shared.poller, &mut events, wait).map_err(|error| {
                 let error = std::io::Error::from(error);
-                let error = Error::new(ErrorKind::Start, format!("waiting for workers: {error}"));
-                shared.locked(|state| state.fail(&error, shared));
-            }
+                Error::new(ErrorKind::Start, format!("waiting for workers: {error}"))
+            })?;
         }
     }
 }

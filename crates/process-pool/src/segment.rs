@@ -82,6 +82,11 @@ impl Segment {
     /// mappings of others.
     pub(crate) fn create(capacity: usize) -> rustix::io::Result<(Self, OwnedFd)> {
         assert!(capacity.is_power_of_two(), "invariant: ring capacity is a power of two");
+        // Growing a file beyond the limit is a signal that ends the process, not an error.
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        if limit.is_some_and(|limit| limit < (DATA_OFFSET + 2 * capacity) as u64) {
+            return Err(Errno::FBIG);
+        }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = rustix::fs::memfd_create("process-pool", flags)?;
         rustix::fs::ftruncate(&fd, (DATA_OFFSET + 2 * capacity) as u64)?;

@@ -282,6 +282,7 @@ pub(crate) fn scenario(name: &str) {
         "few_descriptors" => limits::few_descriptors(),
         "no_descriptors" => limits::no_descriptors(),
         "no_processes" => limits::no_processes(),
+        "small_files" => limits::small_files(),
         "no_memory" => limits::no_memory(),
         "signal_storm" => limits::signal_storm(),
         "no_stdin" => limits::no_stdin(),

@@ -20,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_pool_works_with_64_descriptors", || Scenario::new("few_descriptors").passes()),
     ("a_pool_without_descriptors_is_an_error", || Scenario::new("no_descriptors").passes()),
     ("a_pool_without_processes_is_an_error", || Scenario::new("no_processes").passes()),
+    ("a_limit_on_files_is_an_error_and_no_signal", || Scenario::new("small_files").passes()),
     ("a_worker_without_memory_dies_and_is_replaced", || Scenario::new("no_memory").passes()),
     ("a_storm_of_signals", || Scenario::new("signal_storm").passes()),
     ("standard_input_closed", || Scenario::new("no_stdin").passes()),
@@ -107,6 +108,15 @@ pub(crate) fn no_descriptors() {
     assert!(error.to_string().contains("Too many open files"), "{error}");
     // What was taken is given back.
     pool(2).map(&[Ask::Echo(1)]).unwrap();
+}
+
+pub(crate) fn small_files() {
+    limit(rustix::process::Resource::Fsize, 100_000);
+    let error = lab(Setup::Fine, 2).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Start);
+    assert!(error.to_string().contains("File too large"), "{error}");
+    let pool = lab(Setup::Fine, 2).ring_capacity(4096).build().unwrap();
+    assert_eq!(number(&ask(&pool, Ask::Echo(1))), 1);
 }
 
 pub(crate) fn no_processes() {
