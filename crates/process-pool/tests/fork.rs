@@ -5,6 +5,9 @@
 #[path = "it/lab.rs"]
 #[expect(dead_code, reason = "shared with the other test binary")]
 mod lab;
+#[path = "it/rogue.rs"]
+#[expect(dead_code, reason = "shared with the other test binary")]
+mod rogue;
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,13 +18,14 @@ use lab::{Ask, Setup, Told, Twin1, ask, kill, lab as builder, number, until};
 use process_pool::{
     Builder, ErrorKind, ProcessPool, StartMethod, available_start_methods, prepare_fork, service,
 };
+use rogue::Deed;
 
 fn forked(setup: Setup, workers: usize) -> Builder<lab::Lab> {
     builder(setup, workers).start_method(StartMethod::Fork)
 }
 
 fn main() {
-    process_pool::init(&[service::<lab::Lab>(), service::<Twin1>()]);
+    process_pool::init(&[service::<lab::Lab>(), service::<Twin1>(), service::<rogue::Rogue>()]);
     if let Some(scenario) = lab::env("POOL_FORK_SCENARIO") {
         return run(&scenario);
     }
@@ -35,6 +39,8 @@ fn main() {
         ("the_environment_is_the_pools", environment),
         ("random_kills", random_kills),
         ("nothing_is_left", nothing_left),
+        ("panics_never_reach_the_copy_of_main", panics),
+        ("a_stopped_zygote_does_not_hold_up_a_drop", stopped_zygote),
         ("the_death_of_the_zygote_is_an_error", zygote_death),
         ("a_parent_killed_at_random_moments_leaves_nothing", parent_killed),
         ("ctrl_c_ends_everything_once", ctrl_c),
@@ -149,6 +155,37 @@ fn nothing_left() {
     assert_eq!(descriptors(), before);
     let alive = |pid: &&u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
     assert_eq!(pids.iter().filter(alive).count(), 0);
+}
+
+/// Panics that leave a worker's loop: of a task, of an initializer, and of a state's drop.
+fn panics() {
+    let pool = ProcessPool::<rogue::Rogue>::builder(&()).workers(1).max_deaths(1);
+    let pool = pool.start_method(StartMethod::Fork).build().unwrap();
+    for deed in [Deed::PanicWithBomb, Deed::Bomb(rogue::Bomb::default()), Deed::AnswerMute] {
+        let error = pool.submit(&deed).unwrap().wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panic);
+    }
+    pool.submit(&Deed::Keep(rogue::Bomb::default())).unwrap().wait().unwrap();
+    let pids = pool.worker_pids();
+    pool.shutdown().unwrap();
+    let alive = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    assert!(!pids.iter().any(alive));
+    assert_eq!(forked(Setup::Panic, 1).build().unwrap_err().kind(), ErrorKind::Start);
+}
+
+fn stopped_zygote() {
+    let pool = forked(Setup::Fine, 1).stop_timeout(Duration::from_millis(200)).build().unwrap();
+    let workers = pool.worker_pids();
+    let children = children_of(std::process::id());
+    let zygote = children.into_iter().find(|pid| !workers.contains(pid)).unwrap();
+    kill(zygote, 19);
+    kill(workers[0], 9);
+    until(|| pool.counters().deaths == 1);
+    let since = lab::now();
+    drop(pool);
+    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+    kill(zygote, 18);
+    assert_eq!(ask(&forked(Setup::Fine, 1).build().unwrap(), Ask::Echo(1)), Told::Number(1));
 }
 
 fn zygote_death() {

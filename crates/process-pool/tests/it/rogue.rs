@@ -16,6 +16,8 @@ pub(crate) enum Deed {
     PanicWithBomb,
     /// Is itself a value whose drop panics, in the worker.
     Bomb(Bomb),
+    /// Is kept in the state: its drop is that of the state.
+    Keep(Bomb),
     /// Cannot be encoded: that panics.
     Unspeakable(Mute),
     /// Answers with what cannot be encoded.
@@ -71,6 +73,7 @@ impl Serialize for Mute {
 #[derive(Default)]
 pub(crate) struct Rogue {
     nested: Option<ProcessPool<Lab>>,
+    kept: Option<Bomb>,
 }
 
 impl Service for Rogue {
@@ -96,6 +99,7 @@ impl Service for Rogue {
             }
             Deed::PanicWithBomb => std::panic::panic_any(Bomb(Cell::new(true))),
             Deed::Bomb(bomb) => drop(bomb),
+            Deed::Keep(bomb) => self.kept = Some(bomb),
             Deed::AnswerMute => return Ok(Reply::Mute(Mute)),
             Deed::Fork => numbers.push(fork()),
             Deed::Flood => loop {
