@@ -165,6 +165,10 @@ impl Directory {
         if said != file_len {
             return Err(format!("the header says {said} bytes, the file has {file_len}"));
         }
+        // What reads a mutable arena relies on it: the last word of a tensor lies inside as a whole.
+        if !said.is_multiple_of(PAGE) {
+            return Err(format!("{said} bytes are no multiple of {PAGE}"));
+        }
         let directory = cursor.u64()?;
         let room = file_len.saturating_sub(PREFIX as u64);
         if directory > room {
@@ -423,6 +427,14 @@ mod tests {
         }
         let problem = Directory::parse(&bytes, 8192).unwrap_err();
         assert_eq!(problem, "the header says 4096 bytes, the file has 8192");
+    }
+
+    #[test]
+    fn a_segment_that_ends_within_a_word_is_refused() {
+        let mut sample = sample();
+        sample.file_len -= 5;
+        let problem = Directory::parse(&sample.encode(), sample.file_len as u64).unwrap_err();
+        assert_eq!(problem, "4091 bytes are no multiple of 4096");
     }
 
     #[test]
