@@ -3,6 +3,7 @@
 
 mod child;
 mod conformance;
+mod corpus;
 mod faults;
 mod loading;
 mod models;
