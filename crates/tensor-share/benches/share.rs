@@ -34,28 +34,28 @@ static ALLOCATOR: Switch = Switch { with: AtomicBool::new(true), share: ShareAll
 unsafe impl GlobalAlloc for Switch {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if self.with.load(Ordering::Relaxed) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promises are those that `share` asks for.
             return unsafe { self.share.alloc(layout) };
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises; `System` gave the memory out, by itself or through `share`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
         if self.with.load(Ordering::Relaxed) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promises are those that `share` asks for.
             return unsafe { self.share.dealloc(address, layout) };
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises; `System` gave the memory out, by itself or through `share`.
         unsafe { System.dealloc(address, layout) }
     }
 
     unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         if self.with.load(Ordering::Relaxed) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promises are those that `share` asks for.
             return unsafe { self.share.realloc(address, layout, new_size) };
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises; `System` gave the memory out, by itself or through `share`.
         unsafe { System.realloc(address, layout, new_size) }
     }
 }

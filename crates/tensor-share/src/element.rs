@@ -22,8 +22,9 @@ pub(crate) fn known<R>(found: Option<R>) -> R {
 macro_rules! elements {
     ($($variant:ident, $type:ty, $code:literal;)*) => {
         $(
-            // SAFETY: a primitive number, or a transparent wrapper of one, in which every bit
-            // pattern is a number, an infinity or a NaN.
+            // SAFETY: a primitive number (the language), or a `repr(transparent)` wrapper of an
+            // unsigned one (half, float8): no padding, no pointer, aligned to its size of at most 8,
+            // and every bit pattern is a number, an infinity or a NaN.
             #[expect(unsafe_code, reason = "the promise of the marker, kept by plain numbers")]
             unsafe impl Element for $type {}
         )*

@@ -25,10 +25,11 @@ struct Memory {
     mapped: bool,
 }
 
-// SAFETY: the range belongs to this value and to no thread; what may be done with its bytes is
-// decided by the types below.
+// SAFETY: the range belongs to this value and to no thread, mappings and the heap may be freed by
+// any thread, and the types below, each of which owns one `Memory`, decide who may touch its bytes.
 unsafe impl Send for Memory {}
-// SAFETY: shared references give out the address only.
+// SAFETY: through a shared reference `Memory` gives out an address and touches no byte; whether the
+// bytes behind it may be read or written then is what each type below proves for itself.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -54,7 +55,8 @@ impl Memory {
         let end = n.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(offset));
         assert!(end.is_some_and(|end| end <= self.len), "invariant: inside of the segment");
         assert!(offset.is_multiple_of(align_of::<T>()), "invariant: aligned in the segment");
-        // SAFETY: the offset was just compared with the length of this one allocation.
+        // SAFETY: `start` begins one mapping or allocation of `len` bytes, which lives as long as this
+        // value, and the offset was just compared with `len`.
         unsafe { self.start.add(offset) }.cast().as_ptr()
     }
 }
@@ -66,11 +68,13 @@ fn heap_layout(len: usize) -> Layout {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.mapped {
-            // SAFETY: the range was mapped by `map`, and the borrows made of it have ended.
+            // SAFETY: `map` mapped this range for this value alone; all slices of it borrow the value,
+            // so the compiler has ended them before it is dropped.
             let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
             debug_assert!(unmapped.is_ok(), "unmapping what was mapped");
         } else {
-            // SAFETY: allocated in `heap` with the same layout, and not freed before.
+            // SAFETY: `heap` allocated it with the layout of the same length; `Memory` is no `Copy`, so
+            // it is freed once, and slices of it have ended as above.
             unsafe { dealloc(self.start.as_ptr(), heap_layout(self.len)) };
         }
     }
@@ -144,9 +148,11 @@ impl MutablePages {
     /// The 64 bit words at `offset`, which must be a multiple of 8.
     pub(crate) fn words(&self, offset: usize, n: usize) -> &[AtomicU64] {
         let start = self.0.at::<AtomicU64>(offset, n);
-        // SAFETY: `at` checked range and alignment; the memory is initialised and lives as long as
-        // `self`; here and in every other process that follows this crate it is only touched
-        // through atomics of this one size.
+        // SAFETY: `at` checked range and alignment; the kernel (a file's pages) or `alloc_zeroed`
+        // initialised the memory, and it lives as long as `self`, which the slice borrows. This type
+        // makes no other reference into it, and every process that opens a mutable arena does so by
+        // this type, so all access is through atomics of this one size; what the builder wrote came
+        // before, since `open_to_all` took its pages.
         unsafe { std::slice::from_raw_parts(start, n) }
     }
 
@@ -194,7 +200,8 @@ impl MutablePages {
 
 fn add_to<T: Element>(word: &mut [u8; 8], addends: &[T]) {
     for (bytes, &addend) in word.chunks_exact_mut(size_of::<T>()).zip(addends) {
-        // SAFETY: the chunk has the size of `T`, any alignment is read, every bit pattern is a `T`.
+        // SAFETY: `chunks_exact_mut` made the chunk as long as a `T`, `read_unaligned` takes any
+        // address, and the marker `Element` promises that every bit pattern is a `T`.
         let mut sum = unsafe { bytes.as_ptr().cast::<T>().read_unaligned() };
         sum += addend;
         bytes.copy_from_slice(bytes_of(std::slice::from_ref(&sum)));
@@ -202,12 +209,14 @@ fn add_to<T: Element>(word: &mut [u8; 8], addends: &[T]) {
 }
 
 fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
-    // SAFETY: an `Element` has no padding, so all bytes of the slice are initialised.
+    // SAFETY: the bytes are those of a live slice, borrowed as long as the result; the marker
+    // `Element` promises that there is no padding, so all are initialised; `u8` is always aligned.
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
 fn bytes_of_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
     let length = size_of_val(elements);
-    // SAFETY: as in `bytes_of`; whatever is written into the bytes, every pattern is an `Element`.
+    // SAFETY: as in `bytes_of`, with a borrow that is the only one; whatever is written into the
+    // bytes, the marker `Element` promises that it is an element.
     unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), length) }
 }

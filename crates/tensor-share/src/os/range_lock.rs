@@ -51,8 +51,8 @@ fn set(file: &OwnedFd, byte: Byte, kind: i32) -> io::Result<()> {
         // These locks demand it.
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open, the command takes a pointer to a `flock`, which lives until
-    // the call returns.
+    // SAFETY: `OwnedFd` promises that the descriptor is open; this command reads one `flock` through
+    // its pointer, and the local value lives until the call returns.
     let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const wanted) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

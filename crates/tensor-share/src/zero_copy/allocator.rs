@@ -58,17 +58,20 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for ShareAlloc<A> {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on. Tensors are never placed by this method.
+        // SAFETY: the caller's promise (a size that is not zero) is passed on. Tensors are never
+        // placed by this method, so its memory is never in the range.
         unsafe { self.inner.alloc_zeroed(layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         if range::contains(address.addr()) {
-            // SAFETY: the caller's promises are passed on.
+            // SAFETY: the address is in the range, as was just seen; that it was given out with this
+            // layout, and that the new size is possible, are the caller's promises.
             return unsafe { self.move_out(address, layout, new_size) };
         }
-        // SAFETY: as in `dealloc`; the new size is the caller's promise.
+        // SAFETY: the address is not in the range, so the inner allocator gave it out, with this
+        // layout by the caller's promise, as is that the new size is possible.
         unsafe { self.inner.realloc(address, layout, new_size) }
     }
 }
@@ -87,8 +90,9 @@ impl<A: GlobalAlloc> ShareAlloc<A> {
         let moved = unsafe { self.inner.alloc(new_layout) };
         if !moved.is_null() {
             let kept = layout.size().min(new_size);
-            // SAFETY: both allocations have at least `kept` bytes, and one is in the range and the
-            // other is not.
+            // SAFETY: the caller promises that the old allocation has `layout.size()` bytes, the inner
+            // allocator that the new one has `new_size`; `kept` is the smaller. One is in the range,
+            // from which the inner allocator never gets memory, so they do not overlap.
             unsafe { ptr::copy_nonoverlapping(address, moved, kept) };
             released(address);
         }

@@ -140,8 +140,9 @@ pub(super) fn release(address: usize) {
     let start = START.load(Ordering::Relaxed) + first * CHUNK;
     let start = ptr::with_exposed_provenance_mut(start);
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
-    // SAFETY: the region belongs to nobody any more: its opener and all its allocations have given
-    // their shares back, and its chunks are not free before the stores below.
+    // SAFETY: the region belongs to nobody any more: the counter says that its opener and all its
+    // allocations have given their shares back, `dealloc` promises that nobody uses those any more,
+    // and `claim` does not give out its chunks before the stores below.
     let cleared = unsafe { mmap_anonymous(start, n_chunks * CHUNK, ProtFlags::empty(), flags) };
     if cleared.is_err() {
         // The addresses are lost for this process, and the memory until it ends. To hand them out

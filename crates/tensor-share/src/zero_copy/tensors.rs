@@ -72,7 +72,8 @@ pub(super) fn map_after(
         (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
     // Ordinary empty memory first: whoever gets it from the allocator can use it, also somebody
     // for whom it was not meant.
-    // SAFETY: the region was claimed above, and nothing was allocated in it yet.
+    // SAFETY: `claim` gave these chunks of the reserved range to this call alone, and nothing was
+    // allocated in them yet, so the mapping that is replaced is the range's own, without access.
     let empty = unsafe {
         mmap_anonymous(region.start().cast(), region.len(), read_write, private | MapFlags::FIXED)
     };
@@ -131,8 +132,10 @@ fn filled(mut storage: CpuStorage, entry: &Entry) -> MappedTensor {
     let n = entry.n_elements();
     with_vec!(&mut storage, vector => {
         assert!(n <= vector.capacity(), "invariant: allocated for this entry");
-        // SAFETY: the capacity was compared; the elements were initialised by the mapping, since
-        // every bit pattern is an `Element` and the directory keeps the entry inside of the file.
+        // SAFETY: the capacity was compared just now. The caller has mapped the file over the vector,
+        // which `Directory::parse` keeps inside of the file: that initialised the elements, and the
+        // marker `Element` promises that every bit pattern is one. (A vector without elements was
+        // not allocated, and `n` is 0.)
         unsafe { vector.set_len(n) }
     });
     MappedTensor { storage: Mutex::new(Some(storage)), tensor: OnceLock::new() }

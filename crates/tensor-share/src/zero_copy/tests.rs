@@ -142,22 +142,22 @@ impl Counting {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.count(0);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
         self.count(1);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.dealloc(address, layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.count(2);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         self.count(3);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.realloc(address, layout, new_size) }
     }
 }

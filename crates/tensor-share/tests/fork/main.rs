@@ -19,15 +19,16 @@ fn main() -> Outcome<ExitCode> {
         let tensor = arena.tensor("x")?;
         let before = names()?;
 
-        // SAFETY: this process has one thread.
+        // SAFETY: this program's `main` starts no thread and has no test harness, so the child finds
+        // no lock that another thread holds.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let status = i32::from(in_the_child(arena, &tensor, strategy).is_err());
-            // SAFETY: ends the child without the parent's exit handlers.
+            // SAFETY: `_exit` takes a number and asks for nothing; it skips the parent's exit handlers.
             unsafe { libc::_exit(status) };
         }
         let mut status = 1;
-        // SAFETY: waits for the child above; the status is written before it returns.
+        // SAFETY: the pointer is to a local `c_int` that lives until the call returns.
         let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert_eq!((waited, status), (child, 0), "the child did what it should");
 
@@ -48,18 +49,18 @@ fn opening_again_is_no_system_call(arena: &Arena) -> Outcome {
     };
     // The allocator of the system gets what it needs.
     assert_eq!(open()?, 3);
-    // SAFETY: this process has one thread.
+    // SAFETY: as above.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: forbids system calls in this child.
+        // SAFETY: this option takes numbers and touches no memory.
         let forbidden = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) };
         let opened = (0..1000).all(|_| open().is_ok_and(|n| n == 3));
         let status = i32::from(!opened || forbidden != 0);
-        // SAFETY: ends the child by the one call that is allowed for it.
+        // SAFETY: `exit` takes a number and does not return; it is the one way to end that is allowed.
         unsafe { libc::syscall(libc::SYS_exit, status) };
     }
     let mut status = 1;
-    // SAFETY: waits for the child above; the status is written before it returns.
+    // SAFETY: the pointer is to a local `c_int` that lives until the call returns.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!((waited, status), (child, 0), "opened 1000 times without a system call");
     Ok(())
