@@ -76,6 +76,30 @@ fn a_pytorch_file_becomes_an_arena_and_nothing_in_it_runs() {
 }
 
 #[test]
+fn a_file_that_pytorch_wrote_becomes_an_arena() {
+    let arena = Arena::from_pth(data("torch.pth"), None).unwrap();
+    let mut names: Vec<_> = arena.names().collect();
+    names.sort_unstable();
+    let expected = "0.bias 0.weight 1.bias 1.num_batches_tracked 1.running_mean 1.running_var \
+                    1.weight brain half row transposed";
+    assert_eq!(names.join(" "), expected);
+    let weight = arena.tensor("0.weight").unwrap();
+    assert_eq!(weight.to_vec2::<f32>().unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
+    assert_eq!(elements::<f32>(&arena.tensor("0.bias").unwrap()), [0.5, -0.5]);
+    assert_eq!(elements::<f32>(&arena.tensor("1.running_var").unwrap()), [1.0, 1.0]);
+    let counter = arena.tensor("1.num_batches_tracked").unwrap();
+    assert_eq!(counter.to_scalar::<i64>().unwrap(), 0);
+    for (name, dtype) in [("half", DType::F16), ("brain", DType::BF16)] {
+        let tensor = arena.tensor(name).unwrap();
+        assert_eq!(tensor.dtype(), dtype);
+        assert_eq!(elements::<f32>(&tensor.to_dtype(DType::F32).unwrap()), [1.0, -2.0, 0.5]);
+    }
+    let transposed = arena.tensor("transposed").unwrap();
+    assert_eq!(transposed.to_vec2::<f32>().unwrap(), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]);
+    assert_eq!(elements::<f32>(&arena.tensor("row").unwrap()), [3.0, 4.0, 5.0]);
+}
+
+#[test]
 fn pytorch_files_without_tensors_say_where_none_were_found() {
     let error = Arena::from_pth(data("checkpoint.pth"), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::File);
