@@ -4,6 +4,8 @@
 //! gets behind the checks that find accidents. Opening may fail; nothing may panic, and what is let
 //! in must read as the file has it.
 
+use std::sync::{Mutex, PoisonError};
+
 use candle_core::{CpuStorage, Storage, Tensor};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -19,12 +21,17 @@ pub(crate) const FIT: u8 = 4;
 /// The file is sealed against writing, as one must be that is not mutable.
 pub(crate) const SEAL: u8 = 8;
 
+/// Held by the one input that is open: inputs have the same few ids, and what is open under an id
+/// stays what it is in the whole process.
+static OPEN: Mutex<()> = Mutex::new(());
+
 const PREFIX: usize = 128;
 const LONGEST: usize = 1 << 20;
 
 /// Opens `input`, and reads and (where it is mutable) writes everything in it.
 pub(crate) fn open(input: &[u8]) {
     let Some((&mode, bytes)) = input.split_first() else { return };
+    let _alone = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = prepared(mode, bytes);
     let id: [u8; 16] = bytes.get(16..32).map_or([0; 16], |id| id.try_into().expect("16 bytes"));
     let key = u128::from_be_bytes(id);
