@@ -4,7 +4,8 @@
 //! cargo bench -p tensor-share --bench memory
 //! ```
 //!
-//! Proportional set size: a page that n processes share counts 1/n in each.
+//! Proportional set size: a page that n processes share counts 1/n in each. `torch_memory.py` beside
+//! this file measures the same with torch.multiprocessing.
 #![expect(clippy::print_stdout, reason = "it prints")]
 #![expect(clippy::disallowed_methods, reason = "it tells its processes what to do by variables")]
 
@@ -53,7 +54,8 @@ fn measure(strategy: SharingStrategy, n_readers: u32) -> Outcome {
     for reader in &mut readers {
         line(reader)?;
     }
-    let mut total = 0.0;
+    // The process that made the arena maps it and has not read it.
+    let mut total = pss()?;
     for reader in &mut readers {
         reader.stdin.as_mut().ok_or("its input")?.write_all(b"\n")?;
         total += line(reader)?.trim().parse::<f64>()?;
@@ -62,10 +64,10 @@ fn measure(strategy: SharingStrategy, n_readers: u32) -> Outcome {
         drop(reader.stdin.take());
         reader.wait()?;
     }
-    // The process that made the arena maps it and has not read it.
-    let own = (total - MEGABYTES) / f64::from(n_readers);
+    let own = (total - MEGABYTES) / f64::from(n_readers + 1);
     println!(
-        "  {n_readers} reading: {total:>6.1} MB together, {own:>5.1} MB each beyond the parameters"
+        "  main and {n_readers} reading: {total:>6.1} MB together, {own:>5.1} MB each beyond the \
+         parameters"
     );
     Ok(())
 }
@@ -101,11 +103,16 @@ fn reader(handle: &str) -> Outcome {
     }
     println!("{sum}");
     std::io::stdin().read_exact(&mut [0])?;
-    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
-    let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("Pss")?;
-    let kib: f64 = pss.trim().trim_end_matches(" kB").parse()?;
-    println!("{}", kib * 1024.0 / 1e6);
+    println!("{}", pss()?);
     // Nobody ends before all are measured.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
+}
+
+/// The proportional set size of this process in MB.
+fn pss() -> Outcome<f64> {
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
+    let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("Pss")?;
+    let kib: f64 = pss.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024.0 / 1e6)
 }
