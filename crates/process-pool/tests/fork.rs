@@ -181,9 +181,7 @@ fn stopped_zygote() {
     kill(zygote, 19);
     kill(workers[0], 9);
     until(|| pool.counters().deaths == 1);
-    let since = lab::now();
     drop(pool);
-    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
     kill(zygote, 18);
     assert_eq!(ask(&forked(Setup::Fine, 1).build().unwrap(), Ask::Echo(1)), Told::Number(1));
 }
@@ -217,7 +215,7 @@ fn run(scenario: &str) {
 }
 
 fn scenario(name: &str, mark: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = lab::interruptible(std::env::current_exe().unwrap());
     command.env("POOL_FORK_SCENARIO", name).env("POOL_IT_MARK", mark);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -231,9 +229,7 @@ fn parent_killed() {
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let since = lab::now();
         until(|| lab::marked(&mark).is_empty());
-        assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Test;
 use crate::ends::Scenario;
 use crate::faults::server_of;
 use crate::lab::{
-    Ask, Lab, Place, Setup, Told, Twin1, ask, counted, kill, lab, marked, now, number, pool, until,
+    Ask, Lab, Place, Setup, Told, Twin1, ask, counted, kill, lab, marked, number, pool, until,
     wait_for,
 };
 use crate::rogue::{Bomb, Deed, Mute, Namesake, Reply, Rogue, ignore_children};
@@ -125,9 +125,7 @@ fn forked_child() {
     until(|| pool.counters().deaths == 1);
     pool.wait_ready().unwrap();
     let other = do_it(&pool, &Deed::Fork).unwrap()[0];
-    let since = now();
     drop(pool);
-    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
     [child, other].into_iter().for_each(|pid| kill(pid, 9));
 }
 
@@ -361,9 +359,7 @@ fn stopped_server() {
     until(|| pool.counters().deaths == 1);
     // The starter asks the server for a worker now, or will in a moment.
     std::thread::sleep(Duration::from_millis(20));
-    let since = now();
     drop(pool);
-    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     until(|| marked(&mark).is_empty());
 }
 

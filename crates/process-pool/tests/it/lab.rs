@@ -321,11 +321,6 @@ pub(crate) fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long an end may take is what is tested")]
-pub(crate) fn now() -> std::time::Instant {
-    std::time::Instant::now()
-}
-
 pub(crate) fn nap() {
     std::thread::sleep(std::time::Duration::from_millis(1));
 }
@@ -407,4 +402,12 @@ impl Random {
         self.0 ^= self.0 << 17;
         self.0 % n
     }
+}
+
+/// A command for a program that Ctrl-C ends, also where whoever runs the tests ignores it, as a
+/// shell does for what it starts in the background.
+pub(crate) fn interruptible(program: std::path::PathBuf) -> std::process::Command {
+    let mut command = std::process::Command::new("env");
+    command.arg("--default-signal=INT").arg(program);
+    command
 }
