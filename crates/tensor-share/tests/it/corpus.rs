@@ -1,13 +1,8 @@
 //! The fuzz target's corpus, and changes of it, so that a stable compiler guards what was found.
-//!
-//! ```text
-//! cargo test -p tensor-share --test it ten_minutes -- --ignored
-//! ```
+//! Long runs are the fuzz target's business.
 
 #[path = "../../fuzz/harness.rs"]
 mod harness;
-
-use std::time::{Duration, Instant};
 
 use harness::{FIT, LENGTHEN, SEAL, SIGN};
 
@@ -88,35 +83,4 @@ fn so_are_changes_of_it() {
     for _ in 0..3000 {
         harness::open(&changed(&corpus, &mut random));
     }
-}
-
-#[test]
-#[ignore = "takes ten minutes"]
-#[expect(clippy::disallowed_methods, reason = "it has a time to fill")]
-#[expect(clippy::print_stderr, reason = "it says how far it came, and what failed")]
-fn so_are_changes_of_it_for_ten_minutes() {
-    /// Shows the input on which the harness panicked.
-    struct Show<'a>(&'a [u8]);
-
-    impl Drop for Show<'_> {
-        fn drop(&mut self) {
-            if std::thread::panicking() {
-                eprintln!("the input was {:?}", self.0);
-            }
-        }
-    }
-
-    let start = Instant::now();
-    let seed = u64::from(std::process::id()) << 32 | u64::from(start.elapsed().subsec_nanos()) | 1;
-    let (corpus, mut random) = (corpus(), Random(seed));
-    let mut n = 0_u64;
-    while start.elapsed() < Duration::from_secs(600) {
-        for _ in 0..1000 {
-            let input = changed(&corpus, &mut random);
-            let _show = Show(&input);
-            harness::open(&input);
-        }
-        n += 1000;
-    }
-    eprintln!("{n} inputs, seed {seed}");
 }
