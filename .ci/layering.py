@@ -33,6 +33,7 @@ ALLOWED = {
         "pams-runner",
         "pams-candle",
     },
+    "pams-results": {"pams-core", "pams-runner"},
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,

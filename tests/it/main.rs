@@ -3,3 +3,4 @@ mod command_line;
 mod docs;
 mod equality;
 mod identity;
+mod results;

@@ -63,7 +63,7 @@ mod setup;
 pub use builder::RunnerBuilder;
 pub use control::RunControl;
 pub use error::{Error, ErrorKind};
-pub use hash::{RecordHash, RecordHasher};
+pub use hash::{ParseRecordHashError, RecordHash, RecordHasher};
 #[cfg(feature = "process")]
 pub use kinds::MultiProcessAgentParallelRunner;
 pub use kinds::{MultiThreadAgentParallelRunner, SequentialRunner};
