@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Renders a page of `pams plot` in headless Chromium and checks that there is something to see.
 
-    python3 .ci/page.py runs/CI2002-42/report/report.html [--screenshot FILE.png]
+    python3 .ci/page.py results/CI2002-42/report/report.html [--screenshot FILE.png]
 
 Needs Chromium; as root it is installed with apt-get if it is missing. Where that does not work the check
 says so and does nothing. Otherwise needs only the Python standard library.

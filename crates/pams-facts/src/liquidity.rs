@@ -12,27 +12,32 @@ pub struct Spread {
     pub quoted: f64,
     /// Mean of (ask − bid) / ((ask + bid) / 2), in basis points (1/10 000).
     pub relative: f64,
-    /// The part of the steps at whose end there were both prices, from 0 to 1.
+    /// The part of the steps at whose end there were both prices and none could trade, from 0 to 1.
     pub two_sided: f64,
 }
 
 /// The quoted spread at the ends of the steps that have both prices, each step with the same weight.
 ///
 /// Quoted and relative spread as in Hasbrouck, *Empirical Market Microstructure* (2007). A crossed book,
-/// which a session without executions may leave, has a negative one. NaN without such a step.
+/// which a session without executions leaves, has no spread and is left out. NaN without a step that has
+/// one.
 #[must_use]
 pub fn spread(best_bid: &[f64], best_ask: &[f64]) -> Spread {
-    let quoted: Vec<f64> = best_bid.iter().zip(best_ask).map(|(bid, ask)| ask - bid).collect();
-    let relative: Vec<f64> = best_bid
-        .iter()
-        .zip(best_ask)
-        .map(|(bid, ask)| 10_000.0 * (ask - bid) / f64::midpoint(*ask, *bid))
-        .collect();
+    let quoted = quoted_spreads(best_bid, best_ask);
+    let middles = best_bid.iter().zip(best_ask).map(|(bid, ask)| f64::midpoint(*bid, *ask));
+    let relative: Vec<f64> =
+        quoted.iter().zip(middles).map(|(spread, middle)| 10_000.0 * spread / middle).collect();
     Spread {
         quoted: mean(&quoted),
         relative: mean(&relative),
         two_sided: count(finite(&quoted).count()) / count(quoted.len()),
     }
+}
+
+/// ask − bid of each step; NaN where a price is missing or the book is crossed.
+pub(crate) fn quoted_spreads(best_bid: &[f64], best_ask: &[f64]) -> Vec<f64> {
+    let both = best_bid.iter().zip(best_ask);
+    both.map(|(bid, ask)| if ask >= bid { ask - bid } else { f64::NAN }).collect()
 }
 
 /// How much more waits to buy than to sell at the best prices, at the end of each step.

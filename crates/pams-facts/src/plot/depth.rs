@@ -11,6 +11,7 @@ use super::{Chart, DepthLevel, MarketReport, Side};
 use crate::error::Error;
 use crate::statistics::{count, finite};
 
+/// At most; there are not more columns than looks at the book.
 const COLUMNS: usize = 220;
 const ROWS: usize = 64;
 /// Shades of a colour: what an eye tells apart.
@@ -55,6 +56,7 @@ pub(super) fn map(market: &MarketReport) -> Result<Option<Chart>, Error> {
 struct Grid {
     times: Range<f64>,
     prices: Range<f64>,
+    columns: usize,
     /// Row by row: the side with more volume, and its mean volume.
     cells: Vec<Option<(Side, f64)>>,
     most: f64,
@@ -64,29 +66,31 @@ impl Grid {
     fn of(market: &MarketReport) -> Self {
         let prices = canvas::range([market.series.price.as_slice()]);
         let reach = 0.5 * (prices.end - prices.start);
+        let columns = market.depth.chunk_by(|a, b| a.step == b.step).count().min(COLUMNS);
         let mut grid = Self {
+            columns,
             times: times(&market.series.step),
             prices: prices.start - reach..prices.end + reach,
-            cells: vec![None; COLUMNS * ROWS],
+            cells: vec![None; columns * ROWS],
             most: 0.0,
         };
-        let mut volumes = vec![[0.0, 0.0]; COLUMNS * ROWS];
-        let mut snapshots = vec![0_usize; COLUMNS];
+        let mut volumes = vec![[0.0, 0.0]; columns * ROWS];
+        let mut snapshots = vec![0_usize; columns];
         let mut latest = None;
         for level in &market.depth {
-            let Some(column) = cell(time(level.step), &grid.times, COLUMNS) else { continue };
+            let Some(column) = cell(time(level.step), &grid.times, columns) else { continue };
             if latest != Some(level.step) {
                 latest = Some(level.step);
                 snapshots[column] += 1;
             }
             if let Some(row) = cell(level.price, &grid.prices, ROWS) {
-                volumes[row * COLUMNS + column][side_index(level)] += level.volume;
+                volumes[row * columns + column][side_index(level)] += level.volume;
             }
         }
         for (place, [bid, ask]) in volumes.into_iter().enumerate() {
             let (side, sum) = if bid >= ask { (Side::Bid, bid) } else { (Side::Ask, ask) };
             if sum > 0.0 {
-                let mean = sum / count(snapshots[place % COLUMNS]);
+                let mean = sum / count(snapshots[place % columns]);
                 grid.cells[place] = Some((side, mean));
                 grid.most = grid.most.max(mean);
             }
@@ -97,7 +101,7 @@ impl Grid {
     /// Neighbours of a row that look the same: (from column, to column, row, side, shade).
     fn stretches(&self) -> impl Iterator<Item = (usize, usize, usize, Side, usize)> {
         let looks = |cell: &Option<(Side, f64)>| cell.map(|(side, mean)| (side, self.level(mean)));
-        self.cells.chunks(COLUMNS).enumerate().flat_map(move |(row, cells)| {
+        self.cells.chunks(self.columns).enumerate().flat_map(move |(row, cells)| {
             let mut column = 0;
             cells
                 .chunk_by(move |a, b| looks(a) == looks(b))
@@ -117,7 +121,7 @@ impl Grid {
     }
 
     fn time(&self, column: usize) -> f64 {
-        self.times.start + count(column) / count(COLUMNS) * (self.times.end - self.times.start)
+        self.times.start + count(column) / count(self.columns) * (self.times.end - self.times.start)
     }
 
     fn price(&self, row: usize) -> f64 {

@@ -9,6 +9,7 @@ use super::points::{means, pieces, time, times};
 use super::{Chart, MarketReport};
 use crate::error::Error;
 use crate::facts::Options;
+use crate::liquidity::quoted_spreads;
 use crate::statistics::finite;
 
 const TIME: &str = "time (steps)";
@@ -76,8 +77,7 @@ pub(super) fn volume(market: &MarketReport) -> Result<Option<Chart>, Error> {
 /// The quoted spread.
 pub(super) fn spread(market: &MarketReport) -> Result<Option<Chart>, Error> {
     let series = &market.series;
-    let spread: Vec<f64> =
-        series.best_bid.iter().zip(&series.best_ask).map(|(bid, ask)| ask - bid).collect();
+    let spread = quoted_spreads(&series.best_bid, &series.best_ask);
     if finite(&spread).next().is_none() {
         return Ok(None);
     }
@@ -89,15 +89,12 @@ pub(super) fn spread(market: &MarketReport) -> Result<Option<Chart>, Error> {
         legend: &[(Sample::Line(VERMILION), "best sell price \u{2212} best buy price")],
     };
     let svg = canvas::picture(&title, |area| {
-        let mut range = canvas::range([spread.as_slice(), &[0.0]]);
-        if finite(&spread).all(|value| value >= 0.0) {
-            range.start = 0.0;
-        }
+        let range = 0.0..canvas::range([spread.as_slice(), &[0.0]]).end;
         let mut plot = canvas::plot(area, &frame, times(&series.step), range)?;
         draw_line(&mut plot, &series.step, &spread, Sample::Line(VERMILION))
     })?;
-    let caption = "At the end of each step; gaps are steps in which one side of the book was empty \
-        or had a market order at its top.";
+    let caption = "At the end of each step. Gaps are steps in which one side of the book was empty or had a \
+        market order at its top, or the book was crossed, as in a session without executions.";
     Ok(Some(chart("spread", market, title, caption.to_owned(), svg)))
 }
 

@@ -115,7 +115,7 @@ impl Report {
         page::page(self, charts, facts, bands)
     }
 
-    /// Puts all charts below each other into one SVG.
+    /// Puts charts below each other into one SVG, such as those of one market.
     #[must_use]
     pub fn sheet(&self, charts: &[Chart]) -> String {
         sheet::sheet(&self.title, charts)

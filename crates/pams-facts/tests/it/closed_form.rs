@@ -184,6 +184,14 @@ fn a_constant_spread_with_gaps() {
     assert_near(spread.two_sided, 0.5);
 }
 
+/// A session that only collects orders leaves a book in which the best prices could trade.
+#[test]
+fn a_crossed_book_has_no_spread() {
+    let spread = spread(&[99.0, 310.0], &[101.0, 90.0]);
+    assert_near(spread.quoted, 2.0);
+    assert_near(spread.two_sided, 0.5);
+}
+
 #[test]
 fn imbalance_of_a_book() {
     let values = imbalance(&[3.0, 0.0, 5.0, 0.0], &[1.0, 2.0, 0.0, 0.0]);
