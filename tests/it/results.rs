@@ -86,14 +86,11 @@ fn keep(reference: &Reference, format: TableFormat, parent: &Path) -> Option<Kep
         .logger(&mut writer)
         .build()
         .and_then(Runner::run);
-    let report = match outcome {
-        Ok(report) => report,
-        Err(_) => {
-            drop(writer);
-            let rest = std::fs::read_dir(parent).expect("it can be listed").count();
-            assert_eq!(rest, 0, "a run that failed leaves nothing");
-            return None;
-        }
+    let Ok(report) = outcome else {
+        drop(writer);
+        let rest = std::fs::read_dir(parent).expect("it can be listed").count();
+        assert_eq!(rest, 0, "a run that failed leaves nothing");
+        return None;
     };
     let path = writer.publish(&report, &config, RunFacts::default()).expect("it can be written");
     let folder = RunFolder::open(path).expect("it can be read");
