@@ -70,7 +70,7 @@ pub fn lines_at(path: &Path) -> Result<Lines, Error> {
             _ => Error::read(&path, error),
         })?;
         // Enough to tell a log from anything else; all of it is looked at where lines differ.
-        if line.starts_with('{') {
+        if line.starts_with('{') && line.trim_end().ends_with('}') {
             return Ok(line);
         }
         let what = format!("line {} is no JSON object, so this is no log", index + 1);

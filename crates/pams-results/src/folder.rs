@@ -44,13 +44,11 @@ impl RunFolder {
         })?;
         let value: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| Error::damaged(&file, error.to_string()))?;
-        match value.get("format").and_then(serde_json::Value::as_u64) {
-            Some(format) if format != u64::from(info::FORMAT) => {
-                let what =
-                    format!("its format is {format}, and this program reads {}", info::FORMAT);
-                return Err(Error::damaged(file, what));
-            }
-            _ => {}
+        if let Some(format) = value.get("format").and_then(serde_json::Value::as_u64)
+            && format != u64::from(info::FORMAT)
+        {
+            let what = format!("its format is {format}, and this program reads {}", info::FORMAT);
+            return Err(Error::damaged(file, what));
         }
         let info = serde_json::from_value(value)
             .map_err(|error| Error::damaged(file, error.to_string()))?;

@@ -45,7 +45,11 @@ impl PartialFolder {
     /// Makes the folder `parent`, removes what killed writers left there, and begins `name` in it.
     pub(crate) fn create(parent: &Path, name: &str, existing: Existing) -> Result<Self, Error> {
         let target = parent.join(name);
-        fs::create_dir_all(parent).map_err(|error| Error::write(parent, error))?;
+        fs::create_dir_all(parent).map_err(|error| {
+            let is_file = error.kind() == io::ErrorKind::AlreadyExists;
+            let error = if is_file { io::ErrorKind::NotADirectory.into() } else { error };
+            Error::write(parent, error)
+        })?;
         check_target(&target, existing)?;
         sweep(parent);
         let process = std::process::id();

@@ -184,7 +184,7 @@ fn what_is_no_run_or_damaged_is_said_to_be() {
     let diff = |first: &str| pams.run(&["diff", first, "out/base-1"]).failure(2);
     assert_eq!(
         diff("base.json"),
-        "error: base.json is damaged: line 2 is no JSON object, so this is no log\n"
+        "error: base.json is damaged: line 1 is no JSON object, so this is no log\n"
     );
     let orders = fs::read(pams.path("out/base-1/orders.parquet")).unwrap();
     pams.write("out/base-1/orders.parquet", &orders[..orders.len() / 2]);
