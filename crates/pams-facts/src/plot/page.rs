@@ -8,7 +8,7 @@ use crate::facts::{Facts, show};
 
 const STYLE: &str = "\
 body{font-family:sans-serif;color:#111;background:#fff;max-width:62rem;margin:0 auto;padding:1rem;line-height:1.45}\
-h1{font-size:1.6rem}h2{font-size:1.3rem;border-bottom:2px solid #0072b2;padding-bottom:.2rem;margin-top:2.5rem}\
+h1{font-size:1.6rem}h2{font-size:1.3rem;border-bottom:2px solid #111;padding-bottom:.2rem;margin-top:2.5rem}\
 figure{margin:1.2rem 0;break-inside:avoid}figure svg{width:100%;height:auto;border:1px solid #ddd}\
 figcaption{font-size:.9rem;color:#444}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;font-size:.9rem}\
