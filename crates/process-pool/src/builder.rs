@@ -138,6 +138,7 @@ pub(crate) struct Settings {
     pub(crate) queue: usize,
     pub(crate) when_full: WhenFull,
     pub(crate) ring: usize,
+    pub(crate) update_backlog: usize,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stack_size: Option<u64>,
     pub(crate) output: Output,
@@ -183,6 +184,7 @@ impl<S: Service> Builder<S> {
             queue: usize::MAX,
             when_full: WhenFull::Block,
             ring: 1 << 19,
+            update_backlog: 1 << 22,
             memory_limit: None,
             stack_size: None,
             output: Output::Lines,
@@ -280,6 +282,14 @@ impl<S: Service> Builder<S> {
         self
     }
 
+    /// How many bytes of broadcasts may wait for a worker that does not take them in. By default,
+    /// 4 MiB. Beyond that, a [snapshot](Self::snapshots) takes their place. What is in the ring
+    /// already comes on top.
+    pub fn update_backlog(mut self, bytes: usize) -> Self {
+        self.settings.update_backlog = bytes;
+        self
+    }
+
     /// The address space that a worker may use, in bytes. By default, unlimited.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.settings.memory_limit = Some(bytes);
@@ -299,7 +309,8 @@ impl<S: Service> Builder<S> {
         self
     }
 
-    /// Where the pool asks for a snapshot when a worker starts after a broadcast.
+    /// Where the pool asks for a snapshot when a worker starts after a broadcast, or lags behind by
+    /// more than [`update_backlog`](Self::update_backlog).
     ///
     /// Pools that broadcast need it. It is called on a thread of the pool, never at the same time
     /// as itself, and not while a lock of the pool is held. The state that it reads must be at

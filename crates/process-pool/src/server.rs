@@ -89,9 +89,9 @@ impl Server {
         sys::send_fds(&self.socket, b"fork", &[lifeline.as_fd()], true)
     }
 
-    /// Whether the process is gone.
-    fn has_ended(&self) -> bool {
-        sys::hung_up(&self.socket, Some(std::time::Duration::ZERO))
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.process.has_ended()
     }
 
     /// Why the last request failed, if the server has said so.
@@ -119,13 +119,18 @@ pub(crate) fn with_zygote<T>(code: impl FnOnce(&Server) -> T) -> Option<T> {
     ZYGOTE.lock().as_ref().map(code)
 }
 
-/// Why no zygote can be forked now; `None` when it can, or is there.
-pub(crate) fn why_no_zygote() -> Option<String> {
+/// Takes the status of a zygote that has ended.
+pub(crate) fn forget_dead_zygote() {
     let mut zygote = ZYGOTE.lock();
     if zygote.as_ref().is_some_and(Server::has_ended) {
         *zygote = None;
     }
-    if zygote.is_some() {
+}
+
+/// Why no zygote can be forked now; `None` when it can, or is there.
+pub(crate) fn why_no_zygote() -> Option<String> {
+    forget_dead_zygote();
+    if ZYGOTE.lock().is_some() {
         return None;
     }
     let threads = sys::thread_count();
