@@ -196,7 +196,7 @@ fn zygote_death() {
     // It does not stay as a zombie either.
     until(|| !exists(zygote));
     assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1), "workers live on");
-    kill(workers[0], 9);
+    lab::kill_first(&pool);
     let error = pool.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
     assert!(error.to_string().contains("the zygote has ended"), "{error}");

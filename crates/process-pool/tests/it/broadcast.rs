@@ -9,8 +9,8 @@ use process_pool::{
 
 use crate::Test;
 use crate::lab::{
-    Ask, Lab, News, Picky, Place, Setup, Told, ask, counted, file, kill, lab, number, pool, until,
-    wait_for,
+    Ask, Lab, News, Picky, Place, Setup, Told, ask, counted, file, kill, kill_first, lab, number,
+    pool, until, wait_for,
 };
 
 pub(crate) const TESTS: &[Test] = &[
@@ -97,7 +97,7 @@ fn stale_snapshot() {
     for n in 1..=3 {
         pool.broadcast(&News::Add(n)).unwrap();
     }
-    kill(pool.worker_pids()[0], 9);
+    kill_first(&pool);
     let error = pool.submit(&Ask::News).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("includes broadcast 1 at most; 3 had been sent"), "{error}");
@@ -107,7 +107,7 @@ fn panicking_snapshot() {
     let pool = lab(Setup::Fine, 1).snapshots(|| std::panic::resume_unwind(Box::new(()))).build();
     let pool = pool.unwrap();
     pool.broadcast(&News::Add(1)).unwrap();
-    kill(pool.worker_pids()[0], 9);
+    kill_first(&pool);
     let error = pool.submit(&Ask::News).and_then(process_pool::Task::wait).unwrap_err();
     assert!(error.to_string().ends_with("the owner's code panicked"), "{error}");
 }

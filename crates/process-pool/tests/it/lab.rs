@@ -367,6 +367,13 @@ pub(crate) fn kill(pid: u32, signal: i32) {
     let _ = kill_process(pid, signal);
 }
 
+/// Kills a worker, and waits until it is dead: it may answer meanwhile.
+pub(crate) fn kill_first(pool: &ProcessPool<Lab>) {
+    let deaths = pool.counters().deaths;
+    kill(pool.worker_pids()[0], 9);
+    until(|| pool.counters().deaths > deaths);
+}
+
 /// A directory of a test's own, gone at its end.
 pub(crate) struct Place(std::path::PathBuf);
 

@@ -12,7 +12,8 @@ use process_pool::{ErrorKind, ProcessPool, StartMethod};
 use crate::Test;
 use crate::ends::Scenario;
 use crate::lab::{
-    Ask, Place, Random, Setup, Told, Twin1, ask, children_of, env, kill, lab, number, pool, until,
+    Ask, Place, Random, Setup, Told, Twin1, ask, children_of, env, kill, kill_first, lab, number,
+    pool, until,
 };
 
 pub(crate) const TESTS: &[Test] = &[
@@ -141,12 +142,12 @@ pub(crate) fn no_processes() {
     // The fork server is refused a process, and says so to the pool.
     let served = lab(Setup::Fine, 1).start_method(StartMethod::ForkServer).build().unwrap();
     let workers = served.worker_pids();
-    let children = children_of(std::process::id()).into_iter();
-    let server = children.filter(|pid| !workers.contains(pid)).next_back().unwrap();
+    let children = children_of(std::process::id());
+    let server = children.into_iter().find(|pid| !workers.contains(pid)).unwrap();
     let few = rustix::process::Rlimit { current: Some(1), maximum: Some(1) };
     let pid = rustix::process::Pid::from_raw(server.cast_signed());
     rustix::process::prlimit(pid, rustix::process::Resource::Nproc, few).unwrap();
-    kill(workers[0], 9);
+    kill_first(&served);
     let error = served.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
     assert!(error.to_string().contains("Resource temporarily unavailable"), "{error}");
