@@ -37,10 +37,11 @@ pub(crate) fn serve(socket: &OwnedFd, parent: Pid) {
             Fork::Parent => 0,
             Fork::Failed(errno) => errno,
         };
-        drop(lifeline);
+        // Before the socket of the worker closes: then the pool looks for the reason.
         if errno != 0 && sys::send_fds(socket, &errno.to_le_bytes(), &[], true).is_err() {
             return;
         }
+        drop(lifeline);
     }
 }
 

@@ -109,11 +109,11 @@ pub(crate) fn full_pipe() {
     let builder = lab(Setup::Fine, 2).stop_timeout(Duration::from_millis(100));
     let pool = builder.build().unwrap();
     let _blocked: Vec<_> = (0..2).map(|_| pool.submit(&Ask::Print(u64::MAX)).unwrap()).collect();
-    // The pipe to the test, which reads nothing, takes no more.
+    // A pipe to the test, which reads neither, takes no more: the pool waits to write into it.
+    let (out, err) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     until(|| {
-        let out = rustix::stdio::stdout();
-        let mut fds = [PollFd::new(&out, PollFlags::OUT)];
-        poll(&mut fds, Some(&Timespec::default())).unwrap() == 0
+        let mut fds = [&out, &err].map(|fd| PollFd::new(fd, PollFlags::OUT));
+        poll(&mut fds, Some(&Timespec::default())).unwrap() < fds.len()
     });
     drop(pool);
 }
