@@ -97,9 +97,9 @@ fn kill_all(method: StartMethod, random: &mut Random) -> bool {
     for round in 0..KILLS {
         let wanted = PHASES[round % PHASES.len()].0;
         let mut victim = Victim::start(method, &format!("{method}-{round}"));
-        // The first start of a program is a moment as good as a later one.
-        let skip = random.below(3);
-        for _ in 0..skip {
+        // Also in the very first start of a program, and before its `main`.
+        let first = u64::from(wanted != b's');
+        for _ in 0..first + random.below(3) {
             victim.reaches(wanted);
         }
         let at = lengths[round % PHASES.len()];
@@ -128,8 +128,9 @@ fn kill_all(method: StartMethod, random: &mut Random) -> bool {
         let (processes, all) = (of(0), of(1));
         if let (Some(most), Some(longest)) = (processes.last(), all.last()) {
             println!(
-                "{method:<11} killed in the {phase:<6} {:>3} times   processes, descriptors \
-                 {:>6.2} {most:>7.2}   files, all searched {:>6.2} {longest:>7.2}",
+                "{:<11} {phase:<6} {:>3} kills   processes and descriptors {:>7.2} {most:>8.2}   \
+                 files, all searched {:>7.2} {longest:>8.2}",
+                method.name(),
                 processes.len(),
                 processes[processes.len() / 2],
                 all[all.len() / 2],
@@ -164,9 +165,10 @@ struct Victim {
     mark: String,
     /// Where it may leave temporary files.
     directory: PathBuf,
-    shared_memory: BTreeSet<PathBuf>,
     /// The pipe whose other end all its processes hold.
     held: OwnedFd,
+    /// The last that it said.
+    seen: u8,
     killed: Instant,
 }
 
@@ -175,7 +177,6 @@ impl Victim {
         let mark = format!("{}-{name}", std::process::id());
         let directory = std::env::temp_dir().join(format!("pool-kills-{mark}"));
         std::fs::create_dir_all(&directory).expect("a directory");
-        let shared_memory = entries(Path::new("/dev/shm"));
         // Not closed on exec: this program has one thread, and starts nothing else meanwhile.
         let (held, holds) = rustix::pipe::pipe().expect("a pipe");
         let flags = rustix::io::FdFlags::CLOEXEC;
@@ -189,7 +190,7 @@ impl Victim {
             .spawn()
             .expect("started");
         drop(holds);
-        Self { child, mark, directory, shared_memory, held, killed: Instant::now() }
+        Self { child, mark, directory, held, seen: b's', killed: Instant::now() }
     }
 
     /// Reads on until the program says that it is there.
@@ -199,6 +200,7 @@ impl Victim {
         while byte[0] != phase {
             out.read_exact(&mut byte).expect("the program goes on");
         }
+        self.seen = phase;
     }
 
     /// Kills it, and says what it was at.
@@ -207,9 +209,9 @@ impl Victim {
         self.child.kill().expect("killed");
         self.child.wait().expect("waited for");
         let out = self.child.stdout.as_mut().expect("a pipe");
-        let (mut last, mut rest) = (b's', Vec::new());
+        let mut rest = Vec::new();
         out.read_to_end(&mut rest).expect("read");
-        last = rest.last().copied().unwrap_or(last);
+        let last = rest.last().copied().unwrap_or(self.seen);
         PHASES.iter().find(|(phase, _)| *phase == last).map_or("start", |(_, name)| name)
     }
 
@@ -235,10 +237,14 @@ impl Victim {
     /// Processes, files and shared memory that are there.
     fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.processes().iter().map(ToString::to_string).collect();
-        let new = |path: &PathBuf| !self.shared_memory.contains(path);
+        // Other programs have shared memory as well: a pool's would have one of these names.
+        let named = |path: &PathBuf| {
+            let name = path.to_string_lossy();
+            name.contains("process-pool") || name.contains("ipc-channel")
+        };
         let shown = |path: PathBuf| path.to_string_lossy().into_owned();
         left.extend(entries(&self.directory).into_iter().map(shown));
-        left.extend(entries(Path::new("/dev/shm")).into_iter().filter(new).map(shown));
+        left.extend(entries(Path::new("/dev/shm")).into_iter().filter(named).map(shown));
         left
     }
 
