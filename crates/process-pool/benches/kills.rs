@@ -93,7 +93,7 @@ fn program(method: StartMethod) -> ! {
 /// Kills programs with one start method; `true` when something was left.
 fn kill_all(method: StartMethod, random: &mut Random) -> bool {
     let lengths = lengths(method);
-    let mut times: Vec<(&str, [Duration; 2])> = Vec::new();
+    let mut times = Vec::new();
     for round in 0..KILLS {
         let wanted = PHASES[round % PHASES.len()].0;
         let mut victim = Victim::start(method, &format!("{method}-{round}"));
@@ -117,6 +117,12 @@ fn kill_all(method: StartMethod, random: &mut Random) -> bool {
             }
         }
     }
+    show(method, &times);
+    false
+}
+
+/// Prints how long things stayed, by what the program was at when it was killed.
+fn show(method: StartMethod, times: &[(&str, [Duration; 2])]) {
     for phase in PHASES.map(|(_, name)| name).into_iter().chain(["all"]) {
         let of = |which: usize| {
             let chosen = times.iter().filter(|(name, _)| phase == "all" || *name == phase);
@@ -137,7 +143,6 @@ fn kill_all(method: StartMethod, random: &mut Random) -> bool {
             );
         }
     }
-    false
 }
 
 /// How long the phases take here and now: the median of some.

@@ -105,13 +105,15 @@ pub enum Output {
     Inherit,
 }
 
-/// What a worker that starts late must be told, so that it knows what the others know.
+/// What a worker that starts late, or lags behind, must be told to know what the others know.
 #[derive(Clone, Debug)]
 pub struct Snapshot<U> {
     /// The number of the last broadcast that `update` includes, as
     /// [`broadcast`](ProcessPool::broadcast) returned it; 0 for none.
     pub after: u64,
     /// All that the broadcasts up to then have told, as one update.
+    ///
+    /// A worker that lags behind has taken in some of them already: the update replaces that.
     pub update: U,
     /// Descriptors that the update needs.
     pub attachments: Vec<Attachment>,

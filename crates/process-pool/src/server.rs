@@ -27,6 +27,10 @@ pub(crate) fn serve(socket: &OwnedFd, parent: Pid) {
             return;
         }
         let Some(lifeline) = fds.pop() else { continue };
+        if sys::hung_up(&lifeline, Some(std::time::Duration::ZERO)) {
+            // The pool gave up while this process was stopped: nobody would wait for the worker.
+            continue;
+        }
         let errno = match fork_for(parent) {
             Fork::Child => {
                 // The copy of the server's socket must not keep the server's end open. It is

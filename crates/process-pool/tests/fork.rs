@@ -184,7 +184,15 @@ fn stopped_zygote() {
     until(|| pool.counters().launches == 2);
     drop(pool);
     kill(zygote, 18);
-    assert_eq!(ask(&forked(Setup::Fine, 1).build().unwrap(), Ask::Echo(1)), Told::Number(1));
+    let pool = forked(Setup::Fine, 1).build().unwrap();
+    assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1));
+    // Nothing came of what the dropped pool had asked for, not even a zombie.
+    let mut expected = pool.worker_pids();
+    expected.push(zygote);
+    expected.sort_unstable();
+    let mut children = children_of(std::process::id());
+    children.sort_unstable();
+    assert_eq!(children, expected);
 }
 
 fn zygote_death() {
