@@ -5,8 +5,9 @@ use std::process::Command;
 
 use pams_agent::Registry;
 use pams_candle::Networks;
+use pams_core::random::GeneratorKind;
 use pams_examples::config_path;
-use pams_runner::SequentialRunner;
+use pams_runner::{MemorySaver, SequentialRunner};
 use serde_json::Value as Json;
 
 /// The output of an example that ends well.
@@ -89,6 +90,28 @@ fn networks_of_pytorch_answer_as_they_do_there() {
     // Without the names, what belongs to training is in the way.
     let error = Networks::load(Path::new(&path("named")), &sizes).expect_err("a layer too many");
     assert!(error.to_string().contains("layerNames"), "{error}");
+}
+
+/// Orders are for whole ticks of 0.01; answers of the two libraries differ in the last bits at most.
+#[test]
+fn prices_are_those_of_the_same_agents_with_pytorch_on_pams() {
+    let text = std::fs::read_to_string(config_path("pytorch/prices.json"));
+    let theirs: Vec<f64> = serde_json::from_str(&text.expect("it is there")).expect("floats");
+    let mut registry = Registry::builtin();
+    pams_candle::register(&mut registry);
+    let mut saver = MemorySaver::default();
+    let builder = SequentialRunner::builder()
+        .registry(registry)
+        .config_path(config_path("configs/follower.json"))
+        .generator(GeneratorKind::Mt19937)
+        .seed(42)
+        .logger(&mut saver);
+    builder.build().and_then(pams_runner::Runner::run).expect("it runs");
+    let ours: Vec<f64> = saver.market_prices("Market").map(|(_, price)| price).collect();
+    assert_eq!(ours.len(), theirs.len());
+    for (step, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        assert!((ours - theirs).abs() < 1e-5, "step {step}: {ours}, PyTorch on PAMS: {theirs}");
+    }
 }
 
 #[test]
