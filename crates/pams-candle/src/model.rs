@@ -128,9 +128,8 @@ impl<M: Model> SharedModel<M> {
             tensors.push((name, to_shared_floats(name, &tensor)?));
         }
         let arena = Arena::from_tensors(tensors.iter().map(|(name, tensor)| (*name, tensor)))?;
-        let model = Self { sizes: sizes.clone(), arena, number: None, model: Arc::default() };
-        let built = model.build().map_err(mismatch)?;
-        model.model.set(built).expect("invariant: nobody else has it yet");
+        let mut model = Self { sizes: sizes.clone(), arena, number: None, model: Arc::default() };
+        model.model = Arc::new(OnceLock::from(model.build().map_err(mismatch)?));
         Ok(model)
     }
 

@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::alloc::System;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -169,13 +169,14 @@ impl Trained {
     }
 
     /// Under the names that PyTorch gives the layers of an `nn.Sequential`.
-    fn save(&self, path: &Path) -> Result<()> {
-        let mut tensors = HashMap::new();
+    fn save(&self, path: &Path) -> anyhow::Result<()> {
+        let mut tensors = BTreeMap::new();
         for (place, (weight, bias)) in self.0.iter().enumerate() {
             tensors.insert(format!("{}.weight", 2 * place), weight.as_tensor().clone());
             tensors.insert(format!("{}.bias", 2 * place), bias.as_tensor().clone());
         }
-        candle_core::safetensors::save(&tensors, path)
+        safetensors::serialize_to_file(&tensors, None, path)?;
+        Ok(())
     }
 }
 

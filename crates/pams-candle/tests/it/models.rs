@@ -1,6 +1,6 @@
 //! Models of one's own: drawn from seeds, loaded from files, sent as handles.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Module as _, Result, Tensor};
 use candle_nn::{Init, LayerNorm, Linear, VarBuilder, layer_norm, linear};
@@ -115,18 +115,18 @@ fn a_model_is_loaded_by_the_names_of_its_tensors() {
     let names = ["norm.weight", "norm.bias", "output.weight", "output.bias", "normal"];
     let tensor = |name: &str| drawn.arena().tensor(&format!("0.{name}")).expect("it is there");
     // In more bits than are needed, and beside something else.
-    let mut tensors: HashMap<String, Tensor> = names
+    let mut tensors: BTreeMap<String, Tensor> = names
         .iter()
         .map(|name| ((*name).to_owned(), tensor(name).to_dtype(DType::F64).expect("floats")))
         .collect();
     tensors.insert("step".to_owned(), Tensor::new(7u32, &Device::Cpu).expect("a number"));
-    candle_core::safetensors::save(&tensors, &path).expect("it can be written");
+    safetensors::serialize_to_file(&tensors, None, &path).expect("it can be written");
     let loaded = SharedModel::<Mixed>::load(&4, &path).expect("the tensors fit");
     assert_eq!(ask(&loaded), ask(&drawn));
     assert_eq!(loaded.arena().n_tensors(), names.len());
 
     tensors.remove("output.bias");
-    candle_core::safetensors::save(&tensors, &path).expect("it can be written");
+    safetensors::serialize_to_file(&tensors, None, &path).expect("it can be written");
     let error = SharedModel::<Mixed>::load(&4, &path).expect_err("a tensor is missing");
     assert_eq!(error.kind(), ErrorKind::Shape);
     let text = error.to_string();
