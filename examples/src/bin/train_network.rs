@@ -31,8 +31,8 @@ static ALLOCATOR: ShareAlloc<System> = ShareAlloc::new(System);
 const SIZES: [usize; 4] = [32, 32, 32, 1];
 
 /// The runs to learn from, and those that are held back. Each has a seed of its own.
-const TRAINING: std::ops::Range<u64> = 1..9;
-const HELD_BACK: std::ops::Range<u64> = 9..13;
+const TRAINING: std::ops::Range<u64> = 1..17;
+const HELD_BACK: std::ops::Range<u64> = 17..21;
 
 fn main() -> anyhow::Result<()> {
     let mut registry = Registry::builtin();
@@ -45,7 +45,7 @@ fn main() -> anyhow::Result<()> {
     let folder = arguments.next().map_or_else(|| temporary.path().to_owned(), PathBuf::from);
     let epochs = match arguments.next() {
         Some(number) => number.to_str().and_then(|number| number.parse().ok()).context("EPOCHS")?,
-        None => 100,
+        None => 40,
     };
 
     let (training, held_back) = (Examples::simulate(TRAINING)?, Examples::simulate(HELD_BACK)?);
