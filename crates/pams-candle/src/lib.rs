@@ -24,6 +24,9 @@
 //!
 //! # A neural agent of your own
 //!
+//! Weights from elsewhere are loaded by [`Networks::load`], [`Networks::load_layers`] where layers
+//! have names of their own, and [`SharedModel::load`].
+//!
 //! Hold a [`Network`], a [`SharedModel`] of any layers of candle-nn, or any tensors of
 //! `tensor-share`, and make those of a group together, in
 //! [`Agent::create_group`](pams_agent::Agent::create_group): one arena for all of them. An arena
