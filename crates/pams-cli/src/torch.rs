@@ -48,10 +48,14 @@ mod with {
         pams_torch::init(registry);
     }
 
-    /// Begins to describe a run by the torch-style runner.
+    /// Begins to describe a run by the torch-style runner, or one that may become it.
     pub(crate) fn builder<'l>(arguments: &RunArguments) -> Result<RunnerBuilder<'l>, Failure> {
         let mut runner = TorchAgentParallelRunner::new();
         runner.torch_num_threads = arguments.torch_threads;
+        if arguments.runner == RunnerKind::Auto {
+            // What a sequential run does: no objects in /dev/shm unless they are asked for.
+            runner.torch_sharing_strategy = None;
+        }
         if let Some(strategy) = arguments.sharing_strategy {
             runner.torch_sharing_strategy = Some(strategy.into());
         }
@@ -68,7 +72,9 @@ mod with {
     /// What the summary says of the workers of a torch-style run.
     pub(crate) fn workers(arguments: &RunArguments, runner: &Runner<'_>) -> Workers {
         let mut workers = Workers { count: runner.workers(), ..Workers::default() };
-        if let (RunnerKind::Torch, Some(plan)) = (arguments.runner, runner.plan()) {
+        if let (RunnerKind::Torch | RunnerKind::Auto, Some(plan)) =
+            (arguments.runner, runner.plan())
+        {
             workers.torch_threads = Some(pams_torch::worker_threads(
                 arguments.torch_threads,
                 &plan.settings,

@@ -28,16 +28,16 @@ impl<I: WorkerInitializer> Executor for TorchExecutor<I> {
         if let Some(strategy) = self.sharing_strategy {
             set_sharing_strategy(strategy);
         }
+        self.processes.prepare(settings)
+    }
+
+    fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
         if let ZeroCopy::Copied(why) = zero_copy() {
             tracing::warn!(
                 ?why,
                 "every process has its own copy of the agents' tensors: see tensor_share::zero_copy"
             );
         }
-        self.processes.prepare(settings)
-    }
-
-    fn start(&mut self, plan: StartPlan) -> Result<(), ExecutorError> {
         let StartPlan { workers, largest_batch, .. } = plan;
         let threads = worker_threads(self.num_threads, &plan.settings, workers, largest_batch);
         for name in VARIABLES {

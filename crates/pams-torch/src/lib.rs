@@ -72,6 +72,7 @@ mod threads;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pams_agent::Registry;
 use pams_runner::{ProcessExecutor, RunnerBuilder, WorkerInitializer};
@@ -99,6 +100,8 @@ pub struct TorchAgentParallelRunner<I: WorkerInitializer = ()> {
     /// Whether agents may hold mutable arenas, whose changes all processes see. By default not:
     /// records can then depend on which worker is first.
     pub mutable_arenas: bool,
+    /// How long a worker may take until its initializer is through. By default a minute.
+    pub start_timeout: Option<Duration>,
     /// The executable that workers run; its `main` has to begin with [`init`]. By default the
     /// running one.
     pub executable: Option<PathBuf>,
@@ -128,6 +131,7 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
             torch_num_threads: None,
             torch_sharing_strategy: Some(SharingStrategy::FileSystem),
             mutable_arenas: false,
+            start_timeout: None,
             executable: None,
             arguments,
         }
@@ -141,6 +145,9 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
         let mut processes = ProcessExecutor::<TorchInitializer<I>>::with_initializer(arguments)
             .default_start_method(self.default_start_method)
             .mutable_memory(self.mutable_arenas);
+        if let Some(timeout) = self.start_timeout {
+            processes = processes.start_timeout(timeout);
+        }
         if let Some(path) = self.executable {
             processes = processes.executable(path);
         }
