@@ -14,6 +14,7 @@ use process_pool::BoxError;
 use serde::{Deserialize, Serialize};
 use tensor_share::{Arena, MutableArena, SharedTensor, sharing_strategy};
 
+use crate::cancel_agent::CancelAgent;
 use crate::simple::{Deed, Simple};
 use crate::troublemaker::Troublemaker;
 
@@ -29,6 +30,7 @@ pub fn registry() -> Registry {
         .agent::<Simple<Counter>>("Counter")
         .agent::<Simple<Historian>>("Historian")
         .agent::<Learner>("Learner")
+        .agent::<CancelAgent>("CancelAgent")
         .agent::<Troublemaker>("Troublemaker");
     registry
 }

@@ -64,7 +64,7 @@ fn run_with(
         RunnerKind::Auto => automatic(arguments, output, Arc::clone(&chosen))?,
     };
     #[cfg(feature = "torch")]
-    crate::torch::share(arguments);
+    let _sweeper = crate::torch::share(arguments);
     let mut builder = read_config(builder, &arguments.config, &arguments.reading)
         .registry(registry)
         .seed(seed)

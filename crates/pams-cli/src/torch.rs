@@ -18,7 +18,7 @@ mod with {
     use pams_agent::Registry;
     use pams_config::{ClassCatalog as _, ClassKind};
     use pams_runner::{Runner, RunnerBuilder};
-    use pams_torch::TorchAgentParallelRunner;
+    use pams_torch::{Sweeper, TorchAgentParallelRunner};
 
     use crate::arguments::{RunArguments, RunnerKind};
     use crate::output::Failure;
@@ -62,10 +62,17 @@ mod with {
         Ok(runner.builder())
     }
 
-    /// Chooses how tensors travel, for runners that do not do it themselves.
-    pub(crate) fn share(arguments: &RunArguments) {
-        if let Some(strategy) = arguments.sharing_strategy {
-            tensor_share::set_sharing_strategy(strategy.into());
+    /// Chooses how tensors travel, for runners that do not do it themselves. What comes back has to
+    /// live as long as the run.
+    pub(crate) fn share(arguments: &RunArguments) -> Option<Sweeper> {
+        let strategy = arguments.sharing_strategy?.into();
+        tensor_share::set_sharing_strategy(strategy);
+        let is_named = strategy == tensor_share::SharingStrategy::FileSystem;
+        // Without one, the next run removes what a killed one leaves.
+        if is_named && arguments.runner != RunnerKind::Torch {
+            Sweeper::start().ok().flatten()
+        } else {
+            None
         }
     }
 

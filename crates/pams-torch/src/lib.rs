@@ -38,6 +38,9 @@
 //! agents' tensors are made, and in each worker. Both strategies send an arena once per worker,
 //! whatever the number of its tensors.
 //!
+//! **Killed runs.** Named arenas of a run that is killed are removed at once by a [`Sweeper`], a
+//! small process beside the workers.
+//!
 //! **Your own initializer.** [`TorchAgentParallelRunner::with_initializer`] runs it in each worker
 //! behind this crate's own, for example to load a model once per worker, and onto a device. The
 //! program names it at the top of `main` with [`init_with`] and [`worker_service`].
@@ -68,6 +71,7 @@
 
 mod executor;
 mod initializer;
+mod sweeper;
 mod threads;
 
 use std::num::NonZeroUsize;
@@ -80,6 +84,7 @@ use process_pool::Entry;
 
 pub use initializer::{TorchArguments, TorchInitializer};
 pub use process_pool::StartMethod;
+pub use sweeper::Sweeper;
 pub use tensor_share::{SharingStrategy, all_sharing_strategies};
 pub use threads::{main_threads, threads_per_worker, worker_threads};
 
@@ -155,12 +160,13 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
             processes,
             num_threads: self.torch_num_threads,
             sharing_strategy: self.torch_sharing_strategy,
+            sweeper: None,
         })
     }
 }
 
-/// Turns this process into a worker if a runner started it as one; otherwise returns at once. It
-/// belongs at the top of `main`, with a registry of all classes of the program's agents.
+/// Turns this process into a worker, or a [`Sweeper`], if a runner started it as one; otherwise
+/// returns at once. It belongs at the top of `main`, with a registry of all classes of the program's agents.
 pub fn init(registry: &Registry) {
     init_with(registry, &[]);
 }
@@ -168,6 +174,7 @@ pub fn init(registry: &Registry) {
 /// As [`init`], for a program whose workers also have initializers, each given as its
 /// [`worker_service`].
 pub fn init_with(registry: &Registry, services: &[Entry]) {
+    sweeper::serve();
     let mut all = vec![worker_service::<()>()];
     all.extend_from_slice(services);
     pams_runner::init_with(registry, &all);
