@@ -136,5 +136,5 @@ use pams_agent::Registry;
 
 /// Adds the class `CandleAgent`, and lets agents share tensors with worker processes.
 pub fn register(registry: &mut Registry) {
-    registry.agent::<CandleAgent>("CandleAgent").sharing(TensorSharing::default());
+    registry.agent::<CandleAgent>("CandleAgent").sharing(TensorSharing);
 }
