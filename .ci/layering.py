@@ -36,6 +36,7 @@ ALLOWED = {
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,
+    "pams-own-network": None,
     "pams-tests": None,
 }
 
