@@ -37,6 +37,7 @@ ALLOWED = {
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,
+    "pams-own-network": None,
     "pams-tests": None,
 }
 

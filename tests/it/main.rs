@@ -2,5 +2,6 @@
 mod command_line;
 mod docs;
 mod equality;
+mod faults;
 mod identity;
 mod results;

@@ -36,11 +36,13 @@ pub(crate) fn complete(
     timing: Timing,
     workers: &Workers,
 ) -> Result<PathBuf, Failure> {
+    // What `auto` chose is what ran.
+    let kind = workers.chosen.as_ref().map_or(arguments.runner, |chosen| chosen.runner);
     let facts = RunFacts {
         config_name: crate::run::show_config(&arguments.config),
         lenient: arguments.reading.lenient,
         runner: RunnerInfo {
-            kind: arguments.runner.name().to_owned(),
+            kind: kind.name().to_owned(),
             workers: workers.count,
             torch_threads: workers.torch_threads,
             sharing_strategy: workers.sharing_strategy.clone(),

@@ -4,21 +4,22 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{self, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use pams_agent::Registry;
 use pams_config::Strictness;
 use pams_runner::{
-    JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, RunControl,
+    JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, Purity, RunControl,
     RunReport, Runner, RunnerBuilder, SequentialRunner, StepPrint,
 };
 use serde_json::Value as Json;
 
 use crate::arguments::{Print, Reading, RunArguments, RunnerKind, Verbosity};
+use crate::auto;
 use crate::output::{Failure, Named, Output};
 use crate::progress::Progress;
-use crate::summary::{Summary, Timing, Workers};
+use crate::summary::{Chosen, Summary, Timing, Workers};
 
 /// How many bytes of a log are written at once.
 const LOG_BUFFER: usize = 1 << 18;
@@ -83,7 +84,10 @@ pub(crate) fn execute(
     control: &Arc<RunControl>,
 ) -> Result<Finished, Failure> {
     let start = now();
-    let builder = builder(arguments, registry, seed, control)?;
+    let chosen = Arc::new(OnceLock::new());
+    #[cfg(feature = "torch")]
+    let _sweeper = crate::torch::share(arguments);
+    let builder = builder(arguments, registry, output, seed, control, &chosen)?;
     let config = match &arguments.keeping.out {
         Some(_) => builder.check()?.resolved,
         None => Json::Null,
@@ -95,7 +99,7 @@ pub(crate) fn execute(
     if let Some(writer) = &mut writer {
         runner = runner.logger(writer);
     }
-    let workers = crate::torch::workers(arguments, &runner);
+    let mut workers = crate::torch::workers(arguments, &runner);
     let setup = start.elapsed();
     stop_on_interrupt(Arc::clone(control));
     let start = now();
@@ -109,6 +113,9 @@ pub(crate) fn execute(
     let outcome = runner.run();
     let timing = Timing { setup, run: start.elapsed() };
     drop(progress);
+    if let Some(chosen) = chosen.get() {
+        workers = workers.chosen(chosen.clone());
+    }
     let report = outcome?;
     let complete =
         |writer| crate::keep::complete(writer, arguments, &report, &config, timing, &workers);
@@ -116,21 +123,22 @@ pub(crate) fn execute(
     Ok(Finished { report, timing, workers, folder })
 }
 
-/// Everything that a run needs, as the arguments say it.
+/// Everything that a run needs, as the arguments say it. What `auto` chooses goes to `chosen`.
 fn builder<'l>(
     arguments: &RunArguments,
     registry: Registry,
+    output: &Output,
     seed: u64,
     control: &Arc<RunControl>,
+    chosen: &Arc<OnceLock<Chosen>>,
 ) -> Result<RunnerBuilder<'l>, Failure> {
     let builder = match arguments.runner {
         RunnerKind::Sequential => SequentialRunner::builder(),
         RunnerKind::Threads => MultiThreadAgentParallelRunner::builder(),
         RunnerKind::Processes => MultiProcessAgentParallelRunner::builder(),
         RunnerKind::Torch => crate::torch::builder(arguments)?,
+        RunnerKind::Auto => automatic(arguments, output, Arc::clone(chosen))?,
     };
-    #[cfg(feature = "torch")]
-    crate::torch::share(arguments);
     // A config that is kept lies elsewhere, and its relative paths would no longer be right.
     let path = match &arguments.keeping.out {
         Some(_) if arguments.config != Path::new(STREAM) => path::absolute(&arguments.config),
@@ -149,10 +157,38 @@ fn builder<'l>(
     if let Some(method) = arguments.start_method {
         builder = builder.start_method(method.into());
     }
+    if arguments.check_pure {
+        builder = builder.purity(Purity::Checked);
+    }
     if arguments.no_hash {
         builder = builder.without_record_hash();
     }
     Ok(builder)
+}
+
+/// A builder whose run chooses when it begins, tells the choice and keeps it.
+fn automatic<'l>(
+    arguments: &RunArguments,
+    output: &Output,
+    kept: Arc<OnceLock<Chosen>>,
+) -> Result<RunnerBuilder<'l>, Failure> {
+    let builder = if cfg!(feature = "torch") {
+        crate::torch::builder(arguments)?
+    } else {
+        MultiThreadAgentParallelRunner::builder()
+    };
+    let verbosity = arguments.talking.verbosity();
+    let output = output.clone();
+    Ok(builder.choose(move |rehearsal| {
+        let (choice, chosen) = auto::choose(rehearsal);
+        if verbosity != Verbosity::Quiet {
+            let Chosen { runner, reason } = &chosen;
+            output.tell(format_args!("runner {}: {reason}", runner.name()));
+        }
+        // A run chooses once.
+        let _ = kept.set(chosen);
+        choice
+    }))
 }
 
 /// Opens the outputs that were asked for.

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 
 use pams_core::{Account, AgentId, MarketView, Record, Side, Step, StepRecord};
 use pams_runner::{Logger, NameTable, RunReport};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::error::Error;
@@ -162,6 +163,10 @@ impl RunWriter {
     /// # Errors
     ///
     /// When something can't be written. Then there is no folder.
+    ///
+    /// # Panics
+    ///
+    /// If the writing thread had a panic, with that panic.
     pub fn publish(
         mut self,
         report: &RunReport,
@@ -195,9 +200,8 @@ impl RunWriter {
             machine: Machine::here(),
             timing: facts.timing,
         };
-        let text = serde_json::to_string_pretty(&info).expect("invariant: facts are plain data");
         self.write_file("config.json", &config)?;
-        self.write_file(info::FILE, &(text + "\n"))?;
+        self.write_file(info::FILE, &json_text(&info))?;
         self.folder.publish()
     }
 
@@ -356,7 +360,11 @@ fn session_names(names: &NameTable) -> Vec<String> {
 fn pretty(value: &Json) -> String {
     let mut value = value.clone();
     value.sort_all_objects();
-    serde_json::to_string_pretty(&value).expect("invariant: JSON can be written") + "\n"
+    json_text(&value)
+}
+
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("invariant: it is plain data") + "\n"
 }
 
 /// The hash of a config, as it stands in `run.json`.
