@@ -1,6 +1,6 @@
 //! Returns, and what belongs to the same stretches of time.
 
-/// Log returns r = ln(p[t + h] / p[t]) over stretches of `horizon` steps that do not overlap.
+/// Log returns `r = ln(p[t + h] / p[t])` over stretches of `horizon` steps that do not overlap.
 ///
 /// The first price is where the first stretch begins; steps at the end that fill no stretch are left
 /// out. A return is NaN where one of its two prices is not a positive number. There is none if there
@@ -25,7 +25,7 @@ pub fn log_returns(prices: &[f64], horizon: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Differences x[t + h] − x[t] over the stretches of [`log_returns`]; NaN where one is missing.
+/// Differences `x[t + h] − x[t]` over the stretches of [`log_returns`]; NaN where one is missing.
 #[must_use]
 pub fn changes(values: &[f64], horizon: usize) -> Vec<f64> {
     ends(values, horizon).map(|(before, after)| after - before).collect()
