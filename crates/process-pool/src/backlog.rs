@@ -5,7 +5,8 @@
 //! In the outbox a *gap* takes their place, and nothing behind it is sent before the owner's
 //! snapshot fills it. The updates themselves are kept until then: those that the snapshot does not
 //! include follow it. No update is moved behind a task that was submitted after it; tasks may see
-//! updates that came later, as they may anyway.
+//! updates that came later, as they may anyway. Only what is behind the last task makes way: so a
+//! task waits for one snapshot at most, however fast updates come.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

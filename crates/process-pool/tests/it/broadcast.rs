@@ -189,12 +189,13 @@ fn falls_behind(hesitates: bool) {
     until(|| !hesitates || owner.asked.load(Ordering::SeqCst) == 1);
     let last = owner.tell(4000);
     owner.hesitates.store(false, Ordering::SeqCst);
+    // One that came too late to be enough is followed by another.
+    let least = 1 + u64::from(hesitates);
+    until(|| owner.asked.load(Ordering::SeqCst) >= least);
     std::fs::write(go, "").unwrap();
     busy.wait().unwrap();
     assert_eq!(ask(&owner.pool, Ask::News), Told::News((1..=last).collect()));
     let asked = owner.asked.load(Ordering::SeqCst);
-    // One that came too late to be enough is followed by another.
-    let least = 1 + u64::from(hesitates);
     assert!((least..=20).contains(&asked), "{asked} snapshots for 10,000 bytes each of 180,000");
     let sent = owner.pool.counters().bytes_sent - before;
     assert!(sent < 100_000, "{sent} bytes of 180,000");
