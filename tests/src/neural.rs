@@ -72,7 +72,7 @@ impl WorkerInitializer for Faulty {
     const NAME: &'static str = "goes wrong";
     type Arguments = String;
 
-    #[expect(clippy::exit, clippy::disallowed_methods, reason = "that is what goes wrong")]
+    #[expect(clippy::disallowed_methods, reason = "that is what goes wrong")]
     fn initialize(fault: String) -> Result<(), BoxError> {
         match fault.as_str() {
             "panic" => panic!("the model is no model"),
