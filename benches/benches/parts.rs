@@ -45,7 +45,8 @@ fn place_and_cancel(bencher: Bencher, (ticks, n_resting): (u64, u64)) {
             time_to_live: None,
         }
     };
-    let mut placed = (0..n_resting).map(|_| book.place(order())).collect::<std::collections::VecDeque<_>>();
+    let mut placed =
+        (0..n_resting).map(|_| book.place(order())).collect::<std::collections::VecDeque<_>>();
     let mut time = Step(0);
     bencher.bench_local(|| {
         placed.push_back(book.place(order()));

@@ -18,12 +18,15 @@ pub struct Shape {
     depth: u64,
     /// How far the price moves at once, in ticks.
     move_ticks: i64,
+    /// How many of the books can do it. lobster keeps every level that was ever used and walks over
+    /// the empty ones, which takes it minutes where levels are rarely used twice.
+    pub n_books: usize,
 }
 
 /// A liquid instrument, and one whose ticks are so fine that no two orders share a level.
 pub const SHAPES: [Shape; 2] = [
-    Shape { name: "dense", depth: 100, move_ticks: 1 },
-    Shape { name: "sparse", depth: 1_000_000, move_ticks: 1_000 },
+    Shape { name: "dense", depth: 100, move_ticks: 1, n_books: 3 },
+    Shape { name: "sparse", depth: 1_000_000, move_ticks: 1_000, n_books: 2 },
 ];
 
 /// Orders that may rest at a time; beyond it more are canceled than added.
