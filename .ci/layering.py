@@ -35,6 +35,7 @@ ALLOWED = {
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,
+    "pams-own-network": None,
     "pams-tests": None,
 }
 

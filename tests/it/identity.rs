@@ -6,7 +6,8 @@ use std::path::Path;
 
 use pams_core::random::GeneratorKind;
 use pams_runner::{
-    MultiThreadAgentParallelRunner, ProcessExecutor, Runner, RunnerBuilder, SequentialRunner,
+    Choice, MultiThreadAgentParallelRunner, ProcessExecutor, Runner, RunnerBuilder,
+    SequentialRunner, ThreadExecutor,
 };
 use pams_tests::tcp::TcpExecutor;
 use pams_tests::{Reference, references};
@@ -126,4 +127,33 @@ fn workers_that_die_in_the_middle_of_a_step_change_nothing() {
     let burnt = laid - fuses.path().read_dir().expect("a directory").count();
     assert!(burnt >= 5, "only {burnt} of {laid} fuses were met");
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_choice_at_the_beginning_gives_the_records_of_one_thread() {
+    pams_runner::init(&pams_tests::registry());
+    type Choose = fn() -> Choice;
+    let choices: [Choose; 3] = [
+        || Choice::Sequential,
+        || Choice::Prepared,
+        || Choice::Executor(Box::new(ThreadExecutor::default())),
+    ];
+    let kind = GeneratorKind::default();
+    let runs = references("random.jsonl.gz").expect("the data is readable").step_by(30);
+    for reference in runs.map(|reference| reference.expect("the data is readable")) {
+        let expected = outcome(SequentialRunner::builder(), &reference, kind);
+        for choose in choices {
+            let executor = ProcessExecutor::new().executable(HELPER);
+            let builder = RunnerBuilder::default().executor(executor).choose(move |rehearsal| {
+                for &agent in rehearsal.agents() {
+                    rehearsal.ask(agent);
+                    assert!(!rehearsal.shares_memory(agent));
+                }
+                choose()
+            });
+            let workers = NonZeroUsize::new(2).expect("two");
+            let found = outcome(builder.num_parallel(workers), &reference, kind);
+            assert_eq!(found, expected, "{}, {:?}", reference.name, choose());
+        }
+    }
 }

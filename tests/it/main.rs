@@ -2,4 +2,5 @@
 mod command_line;
 mod docs;
 mod equality;
+mod faults;
 mod identity;

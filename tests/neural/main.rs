@@ -7,6 +7,7 @@ use pams_runner::{Runner, RunnerBuilder};
 use parking_lot::Mutex;
 use tensor_share::{ShareAlloc, SharingStrategy};
 
+mod faults;
 mod identity;
 mod sharing;
 

@@ -6,13 +6,17 @@ mod cancel_agent;
 mod fragile_agent;
 pub mod neural;
 mod reference;
+mod simple;
 pub mod tcp;
+mod troublemaker;
 
 use pams_agent::{FcnAgent, Registry};
 
 pub use cancel_agent::CancelAgent;
 pub use fragile_agent::{FragileAgent, FragileSettings};
 pub use reference::{Reference, references};
+pub use simple::{Deed, Simple};
+pub use troublemaker::{TroubleSettings, Troublemaker};
 
 /// The built-in classes and those of the tests.
 #[must_use]
@@ -21,6 +25,7 @@ pub fn registry() -> Registry {
     registry
         .agent::<CancelAgent>("CancelAgent")
         .agent::<FragileAgent>("FragileAgent")
+        .agent::<Troublemaker>("Troublemaker")
         .agent::<FcnAgent>("UserDefinedFCNAgent");
     registry
 }

@@ -14,18 +14,24 @@ use process_pool::BoxError;
 use serde::{Deserialize, Serialize};
 use tensor_share::{Arena, MutableArena, SharedTensor, sharing_strategy};
 
+use crate::cancel_agent::CancelAgent;
+use crate::simple::{Deed, Simple};
+use crate::troublemaker::Troublemaker;
+
 /// The built-in classes, `CandleAgent`, and those below.
 #[must_use]
 pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
     pams_candle::register(&mut registry);
     registry
-        .agent::<Doomed>("Doomed")
-        .agent::<Informer>("Informer")
-        .agent::<Scribbler>("Scribbler")
-        .agent::<Counter>("Counter")
-        .agent::<Historian>("Historian")
-        .agent::<Learner>("Learner");
+        .agent::<Simple<Doomed>>("Doomed")
+        .agent::<Simple<Informer>>("Informer")
+        .agent::<Simple<Scribbler>>("Scribbler")
+        .agent::<Simple<Counter>>("Counter")
+        .agent::<Simple<Historian>>("Historian")
+        .agent::<Learner>("Learner")
+        .agent::<CancelAgent>("CancelAgent")
+        .agent::<Troublemaker>("Troublemaker");
     registry
 }
 
@@ -35,6 +41,8 @@ pub fn init() {
         pams_torch::worker_service::<()>(),
         pams_torch::worker_service::<Marking>(),
         pams_runner::worker_service::<Marking>(),
+        pams_torch::worker_service::<Faulty>(),
+        pams_runner::worker_service::<Faulty>(),
     ];
     pams_runner::init_with(&registry(), &services);
 }
@@ -55,24 +63,37 @@ impl WorkerInitializer for Marking {
     }
 }
 
+/// Goes wrong as it is told: `panic`, `exit`, `hang`, or else with an error.
+#[derive(Debug)]
+pub struct Faulty;
+
+impl WorkerInitializer for Faulty {
+    const NAME: &'static str = "goes wrong";
+    type Arguments = String;
+
+    #[expect(clippy::exit, clippy::disallowed_methods, reason = "that is what goes wrong")]
+    fn initialize(fault: String) -> Result<(), BoxError> {
+        match fault.as_str() {
+            "panic" => panic!("the model is no model"),
+            "exit" => std::process::exit(7),
+            "hang" => loop {
+                std::thread::park();
+            },
+            _ => Err("there is no model".into()),
+        }
+    }
+}
+
 /// The first one that is asked in a worker ends it; in the main process nothing happens.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Doomed {}
 
-impl Agent for Doomed {
-    type Settings = NoSettings;
-    type State = ();
-
-    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+impl Deed for Doomed {
+    fn make() -> Result<Self, AgentError> {
         Ok(Self {})
     }
 
-    fn submit_orders(
-        &self,
-        _: &(),
-        markets: &Markets<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), AgentError> {
+    fn submit_orders(&self, markets: &Markets<'_>, turn: &mut Turn<'_>) -> Result<(), AgentError> {
         let late = markets.iter().all(|market| market.time().since_start() > 10);
         if late && MARK.get().is_some_and(|path| File::create_new(path).is_ok()) {
             std::process::abort();
@@ -86,15 +107,12 @@ impl Agent for Doomed {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Informer {}
 
-impl Agent for Informer {
-    type Settings = NoSettings;
-    type State = ();
-
-    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+impl Deed for Informer {
+    fn make() -> Result<Self, AgentError> {
         Ok(Self {})
     }
 
-    fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
+    fn submit_orders(&self, _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
         let threads = candle_core::utils::get_num_threads();
         Err(format!("{}, {threads} threads, {:?}", sharing_strategy(), MARK.get()).into())
     }
@@ -106,16 +124,13 @@ pub struct Scribbler {
     tensor: SharedTensor,
 }
 
-impl Agent for Scribbler {
-    type Settings = NoSettings;
-    type State = ();
-
-    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+impl Deed for Scribbler {
+    fn make() -> Result<Self, AgentError> {
         let tensor = Tensor::ones(64, DType::F32, &Device::Cpu)?;
         Ok(Self { tensor: SharedTensor::copy_of(&tensor)? })
     }
 
-    fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
+    fn submit_orders(&self, _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
         self.tensor.tensor()?.zero_set()?;
         Ok(())
     }
@@ -130,11 +145,8 @@ pub struct Counter {
     arena: MutableArena,
 }
 
-impl Agent for Counter {
-    type Settings = NoSettings;
-    type State = ();
-
-    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+impl Deed for Counter {
+    fn make() -> Result<Self, AgentError> {
         let mut builder = Arena::builder();
         builder.add("turns", DType::F32, 1)?;
         let mut writer = builder.create()?;
@@ -144,12 +156,7 @@ impl Agent for Counter {
         Ok(Self { arena })
     }
 
-    fn submit_orders(
-        &self,
-        _: &(),
-        _: &Markets<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), AgentError> {
+    fn submit_orders(&self, _: &Markets<'_>, turn: &mut Turn<'_>) -> Result<(), AgentError> {
         let one = Tensor::ones(1, DType::F32, &Device::Cpu)?;
         self.arena.var("turns")?.add(&one)?;
         for &market in turn.markets() {
@@ -163,20 +170,14 @@ impl Agent for Counter {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Historian {}
 
-impl Agent for Historian {
-    type Settings = NoSettings;
-    type State = ();
+impl Deed for Historian {
+    const LOOK_BACK: u64 = 4;
 
-    fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+    fn make() -> Result<Self, AgentError> {
         Ok(Self {})
     }
 
-    fn submit_orders(
-        &self,
-        _: &(),
-        markets: &Markets<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), AgentError> {
+    fn submit_orders(&self, markets: &Markets<'_>, turn: &mut Turn<'_>) -> Result<(), AgentError> {
         for market in markets.iter() {
             let price = |step| market.values_at(step).map(|values| values.market_price);
             let returns = log_returns(market, 4, 100.0, turn.arithmetic())?;
@@ -193,10 +194,6 @@ impl Agent for Historian {
             }
         }
         Ok(())
-    }
-
-    fn look_back(&self) -> u64 {
-        4
     }
 }
 

@@ -29,6 +29,10 @@ config_block! {
         pub hidden_sizes: Option<Vec<usize>> = "hiddenSizes",
         /// A safetensors or PyTorch file with the weights, relative to the config; drawn when it is not given.
         pub weights: Option<FilePath> = "weights",
+        /// The names of the layers in the file, in the order in which they are computed, such as
+        /// `net.first` for `net.first.weight`; in the order of the numbers in their names when it is
+        /// not given.
+        pub layer_names: Option<Vec<String>> = "layerNames",
         /// Whether the group has one network, drawn once, instead of one for each agent.
         pub shared_network: bool = "sharedNetwork" default false,
     }
@@ -55,13 +59,48 @@ fn check(settings: &CandleSettings, block: &mut Block<'_>) {
     if settings.hidden_sizes.iter().flatten().any(|&size| size == 0) {
         block.problem("hiddenSizes", "a hidden layer has at least 1 neuron, found 0");
     }
+    if let Some(names) = &settings.layer_names {
+        check_names(names, settings, block);
+    }
+}
+
+fn check_names(names: &[String], settings: &CandleSettings, block: &mut Block<'_>) {
+    const KEY: &str = "layerNames";
+    let (found, expected) = (names.len(), settings.hidden_sizes().len() + 1);
+    if settings.weights.is_none() {
+        block.problem(KEY, "there is no file whose layers have names: give `weights`");
+    } else if found != expected {
+        let message = format!(
+            "expected {expected} names, one for each hidden layer and one for the output, found \
+             {found}"
+        );
+        block.problem(KEY, message);
+    } else if let Some(twice) =
+        names.iter().enumerate().find(|(at, name)| names[..*at].contains(name))
+    {
+        block.problem(KEY, format!("`{}` is named twice", twice.1));
+    }
 }
 
 impl CandleSettings {
+    fn hidden_sizes(&self) -> &[usize] {
+        self.hidden_sizes.as_deref().unwrap_or(&[64, 64])
+    }
+
     /// The sizes of input, hidden layers and output.
     fn sizes(&self) -> Result<Vec<usize>, AgentError> {
-        let hidden = self.hidden_sizes.as_deref().unwrap_or(&[64, 64]);
-        Ok([&[usize::try_from(self.history_length)?], hidden, &[1]].concat())
+        Ok([&[usize::try_from(self.history_length)?], self.hidden_sizes(), &[1]].concat())
+    }
+
+    /// The network of the file, if there is one.
+    fn load(&self) -> Result<Option<Networks>, AgentError> {
+        let Some(FilePath(path)) = &self.weights else { return Ok(None) };
+        let sizes = self.sizes()?;
+        let networks = match &self.layer_names {
+            Some(names) => Networks::load_layers(path, names, &sizes),
+            None => Networks::load(path, &sizes),
+        };
+        Ok(Some(networks.map_err(|error| format!("weights: {error}"))?))
     }
 }
 
@@ -114,8 +153,8 @@ impl Agent for CandleAgent {
     type State = ();
 
     fn create(settings: &CandleSettings, setup: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
-        let networks = match &settings.weights {
-            Some(FilePath(path)) => Networks::load(path, &settings.sizes()?)?,
+        let networks = match settings.load()? {
+            Some(networks) => networks,
             None => Networks::draw(&[setup.generator().next_u64()], &settings.sizes()?)?,
         };
         Ok(Self::new(settings, networks.network(0)))
@@ -128,11 +167,8 @@ impl Agent for CandleAgent {
         if group.is_empty() {
             return Ok(Vec::new());
         }
-        let sizes = settings.sizes()?;
-        let networks = match &settings.weights {
-            Some(FilePath(path)) => {
-                Networks::load(path, &sizes).map_err(|error| format!("weights: {error}"))?
-            }
+        let networks = match settings.load()? {
+            Some(networks) => networks,
             None => {
                 let mut first = true;
                 let seeds = group.each(|setup| {
@@ -140,7 +176,7 @@ impl Agent for CandleAgent {
                     Ok(draws.then(|| setup.generator().next_u64()))
                 })?;
                 let seeds: Vec<u64> = seeds.into_iter().flatten().collect();
-                Networks::draw(&seeds, &sizes)?
+                Networks::draw(&seeds, &settings.sizes()?)?
             }
         };
         // One network stands for all.

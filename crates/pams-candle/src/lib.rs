@@ -2,7 +2,8 @@
 //!
 //! [`register`] adds the class [`CandleAgent`] to a registry, together with the way in which its
 //! networks are shared with worker processes. The rest of the crate is what a neural agent of your
-//! own needs: [`Networks`] for the weights of a whole group, [`log_returns`] for what it sees.
+//! own needs: [`Networks`] for multi-layer perceptrons of a whole group, [`SharedModel`] for models of
+//! any kind, [`log_returns`] for what it sees.
 //!
 //! ```
 //! use pams_agent::Registry;
@@ -23,7 +24,11 @@
 //!
 //! # A neural agent of your own
 //!
-//! Hold a [`Network`], or any tensors of `tensor-share`, and make those of a group together, in
+//! Weights from elsewhere are loaded by [`Networks::load`], [`Networks::load_layers`] where layers
+//! have names of their own, and [`SharedModel::load`].
+//!
+//! Hold a [`Network`], a [`SharedModel`] of any layers of candle-nn, or any tensors of
+//! `tensor-share`, and make those of a group together, in
 //! [`Agent::create_group`](pams_agent::Agent::create_group): one arena for all of them. An arena
 //! for each agent would cost each process a mapping and a descriptor for each.
 //!
@@ -111,9 +116,11 @@
 
 mod candle_agent;
 mod device;
+mod draw;
 mod error;
 mod features;
 mod load;
+mod model;
 mod network;
 mod sharing;
 
@@ -121,6 +128,7 @@ pub use candle_agent::{CandleAgent, CandleSettings};
 pub use device::check_location;
 pub use error::{Error, ErrorKind, Result};
 pub use features::log_returns;
+pub use model::{Model, SharedModel};
 pub use network::{Network, Networks};
 pub use sharing::TensorSharing;
 
@@ -128,5 +136,5 @@ use pams_agent::Registry;
 
 /// Adds the class `CandleAgent`, and lets agents share tensors with worker processes.
 pub fn register(registry: &mut Registry) {
-    registry.agent::<CandleAgent>("CandleAgent").sharing(TensorSharing::default());
+    registry.agent::<CandleAgent>("CandleAgent").sharing(TensorSharing);
 }

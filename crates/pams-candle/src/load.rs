@@ -17,31 +17,57 @@ impl Networks {
     /// must have these sizes: input, hidden layers, output.
     ///
     /// A layer is a matrix `….weight` and, unless it has none, a vector `….bias`, as `torch.nn` and
-    /// candle name them. Layers are taken in the order of the numbers in their names, else of their
-    /// letters, so `0`, `2`, `10` of an `nn.Sequential` come in this order. A PyTorch file is the
-    /// state dict itself, or has it under `state_dict`, `model_state_dict` or `model`. Nothing in it
-    /// is run.
+    /// candle name them. Layers are taken in the order of the numbers in their names, so `0`, `2`,
+    /// `10` of an `nn.Sequential` come in this order, else of their letters; if two layers of the
+    /// same shape differ in letters only, the order is refused as a guess, and
+    /// [`load_layers`](Self::load_layers) is told it. A PyTorch file is the state dict itself, or
+    /// has it under `state_dict`, `model_state_dict` or `model`. Nothing in it is run.
     ///
     /// # Errors
     ///
     /// When the file can't be read, or holds another network.
     pub fn load(path: &Path, sizes: &[usize]) -> Result<Self> {
-        let tensors = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("safetensors") => candle_core::safetensors::load(path, &Device::Cpu)
-                .map_err(|error| Error::file(path, error))?
-                .into_iter()
-                .collect(),
-            Some("pt" | "pth") => pytorch(path)?,
-            _ => {
-                let text = "weights are read from .safetensors, .pt and .pth files";
-                return Err(Error::file(path, text));
-            }
-        };
-        let mismatch =
-            |text: String| Error::new(ErrorKind::Shape, format!("{}: {text}", path.display()));
-        let layers = layers(tensors).map_err(mismatch)?;
-        check(&layers, sizes).map_err(mismatch)?;
+        Self::of_layers(path, |tensors| {
+            let layers = all_layers(tensors)?;
+            check(&layers, sizes)?;
+            check_order(&layers)?;
+            Ok(layers)
+        })
+    }
+
+    /// As [`load`](Self::load), with the names of the layers in the order in which they are
+    /// computed. For the name `net.first` the file has a matrix `net.first.weight` and, unless the
+    /// layer has none, a vector `net.first.bias`. Other tensors of the file are left alone.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read, a layer is not in it, or a layer has another shape.
+    pub fn load_layers(path: &Path, names: &[String], sizes: &[usize]) -> Result<Self> {
+        Self::of_layers(path, |tensors| {
+            let layers = named_layers(tensors, names)?;
+            check(&layers, sizes)?;
+            Ok(layers)
+        })
+    }
+
+    fn of_layers(
+        path: &Path,
+        layers: impl FnOnce(BTreeMap<String, Tensor>) -> Result<Vec<Layer>, String>,
+    ) -> Result<Self> {
+        let layers = layers(read(path)?)
+            .map_err(|text| Error::new(ErrorKind::Shape, format!("{}: {text}", path.display())))?;
         Self::from_layers(&layers)
+    }
+}
+
+/// The tensors of a safetensors file or a PyTorch file, by name.
+pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Tensor>> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("safetensors") => candle_core::safetensors::load(path, &Device::Cpu)
+            .map_err(|error| Error::file(path, error))
+            .map(|tensors| tensors.into_iter().collect()),
+        Some("pt" | "pth") => pytorch(path),
+        _ => Err(Error::file(path, "weights are read from .safetensors, .pt and .pth files")),
     }
 }
 
@@ -73,31 +99,52 @@ fn pytorch(path: &Path) -> Result<BTreeMap<String, Tensor>> {
 
 type Layer = (String, Tensor, Option<Tensor>);
 
-/// The layers in order; every tensor must belong to one.
-fn layers(mut tensors: BTreeMap<String, Tensor>) -> Result<Vec<Layer>, String> {
+/// The layers in the order of their names; every tensor must belong to one.
+fn all_layers(mut tensors: BTreeMap<String, Tensor>) -> Result<Vec<Layer>, String> {
     let mut names: Vec<String> = tensors
         .iter()
         .filter(|(_, tensor)| tensor.dims().len() == 2)
         .filter_map(|(name, _)| name.strip_suffix("weight").map(str::to_owned))
         .collect();
     names.sort_by_cached_key(|name| natural(name));
-    let mut layers = Vec::with_capacity(names.len());
-    for name in names {
-        let weight = tensors.remove(&format!("{name}weight"));
-        let weight = weight.expect("invariant: a name of this map");
-        let bias = tensors.remove(&format!("{name}bias"));
-        if let Some(bias) = &bias
-            && bias.dims() != &weight.dims()[..1]
-        {
-            let (found, expected) = (bias.dims(), &weight.dims()[..1]);
-            return Err(format!("{name}bias has the shape {found:?}, expected {expected:?}"));
-        }
-        layers.push((format!("{name}weight"), weight, bias));
-    }
+    let layers = names.iter().map(|name| take_layer(&mut tensors, name));
+    let layers = layers.collect::<Result<_, _>>()?;
     match tensors.keys().next() {
         None => Ok(layers),
-        Some(name) => Err(format!("{name} belongs to no linear layer")),
+        Some(name) => Err(format!(
+            "{name} belongs to no linear layer; if it is no part of the network, layerNames \
+                 says what is"
+        )),
     }
+}
+
+/// The layers with these names, in this order.
+fn named_layers(
+    mut tensors: BTreeMap<String, Tensor>,
+    names: &[String],
+) -> Result<Vec<Layer>, String> {
+    names.iter().map(|name| take_layer(&mut tensors, &format!("{name}."))).collect()
+}
+
+/// The layer whose tensors begin with `prefix`.
+fn take_layer(tensors: &mut BTreeMap<String, Tensor>, prefix: &str) -> Result<Layer, String> {
+    let name = format!("{prefix}weight");
+    let Some(weight) = tensors.remove(&name) else {
+        let others: Vec<&str> = tensors.keys().map(String::as_str).collect();
+        return Err(format!("there is no {name} among its other tensors: {}", others.join(", ")));
+    };
+    if weight.dims().len() != 2 {
+        let found = weight.dims();
+        return Err(format!("{name} has the shape {found:?}, and a linear layer is a matrix"));
+    }
+    let bias = tensors.remove(&format!("{prefix}bias"));
+    if let Some(bias) = &bias
+        && bias.dims() != &weight.dims()[..1]
+    {
+        let (found, expected) = (bias.dims(), &weight.dims()[..1]);
+        return Err(format!("{prefix}bias has the shape {found:?}, expected {expected:?}"));
+    }
+    Ok((name, weight, bias))
 }
 
 fn check(layers: &[Layer], sizes: &[usize]) -> Result<(), String> {
@@ -109,9 +156,27 @@ fn check(layers: &[Layer], sizes: &[usize]) -> Result<(), String> {
     let names: Vec<&str> = layers.iter().map(|(name, _, _)| name.as_str()).collect();
     Err(format!(
         "its layers ({}) have the shapes {found:?}, expected {expected:?} (historyLength inputs, \
-         hiddenSizes, 1 output)",
+         hiddenSizes, 1 output); layerNames says their order if it is another one",
         names.join(", ")
     ))
+}
+
+/// Refuses an order that is a guess: two layers that could change places, by their shapes, and whose
+/// names differ in letters before they differ in a number.
+fn check_order(layers: &[Layer]) -> Result<(), String> {
+    for (index, (name, weight, _)) in layers.iter().enumerate() {
+        for (other, other_weight, _) in &layers[index + 1..] {
+            let (one, two) = (natural(name), natural(other));
+            let letters =
+                one.iter().zip(&two).find(|(one, two)| one != two).is_none_or(|(a, b)| a.0 != b.0);
+            if letters && weight.dims() == other_weight.dims() {
+                return Err(format!(
+                    "the names {name} and {other} do not tell which comes first: layerNames says it"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A key by which `2` comes before `10`: each run of digits as a number, with the text before it.

@@ -136,12 +136,7 @@ impl Networks {
             let (weight_name, bias_name) = names(0, layer);
             for (new_name, tensor) in [(weight_name, Some(weight)), (bias_name, bias.as_ref())] {
                 let Some(tensor) = tensor else { continue };
-                check_location(name, tensor.device().location())?;
-                if !tensor.dtype().is_float() {
-                    let text = format!("layer {name} holds {:?}, not floats", tensor.dtype());
-                    return Err(Error::new(ErrorKind::Shape, text));
-                }
-                tensors.push((new_name, tensor.to_dtype(DType::F32)?));
+                tensors.push((new_name, to_shared_floats(name, tensor)?));
             }
         }
         let arena = Arena::from_tensors(tensors.iter().map(|(name, tensor)| (name, tensor)))?;
@@ -175,6 +170,16 @@ impl Networks {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+}
+
+/// The tensor in 32 bits, if it can be shared.
+pub(crate) fn to_shared_floats(name: &str, tensor: &Tensor) -> Result<Tensor> {
+    check_location(name, tensor.device().location())?;
+    if !tensor.dtype().is_float() {
+        let text = format!("{name} holds {:?}, not floats", tensor.dtype());
+        return Err(Error::new(ErrorKind::Shape, text));
+    }
+    Ok(tensor.to_dtype(DType::F32)?)
 }
 
 /// The names of a layer's weight and bias in an arena, as PyTorch names those of a sequence of

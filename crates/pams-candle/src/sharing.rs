@@ -1,44 +1,29 @@
 //! How agents share tensors with their copies in worker processes.
 
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use pams_agent::{AgentError, SharedMemory, Sharing};
-use parking_lot::Mutex;
 use tensor_share::Attachment;
 
 /// Shares the arenas of tensor-share. [`register`](crate::register) puts it into a registry.
-#[derive(Debug, Default)]
-pub struct TensorSharing {
-    /// Whether arenas that were found before are mutable, which costs system calls to find out.
-    mutable: Mutex<BTreeMap<u128, bool>>,
-}
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TensorSharing;
 
-impl TensorSharing {
-    fn memory(&self, attachment: &Attachment) -> SharedMemory {
-        let key = attachment.key();
-        let is_mutable = *self.mutable.lock().entry(key).or_insert_with(|| is_mutable(attachment));
-        // Without a descriptor to spare, decoding fails in the worker and says so.
-        let descriptor = attachment.descriptor().and_then(|one| one.try_clone_to_owned().ok());
-        SharedMemory { key, descriptor: descriptor.map(Arc::new), is_mutable }
+fn memory(attachment: &Attachment) -> SharedMemory {
+    // Without a descriptor to spare, decoding fails in the worker and says so.
+    let descriptor = attachment.descriptor().and_then(|one| one.try_clone_to_owned().ok());
+    SharedMemory {
+        key: attachment.key(),
+        descriptor: descriptor.map(Arc::new),
+        is_mutable: attachment.is_mutable(),
     }
-}
-
-fn is_mutable(attachment: &Attachment) -> bool {
-    // Where the system can't tell, it is taken for what nearly all are.
-    tensor_share::report().is_ok_and(|arenas| {
-        arenas
-            .iter()
-            .filter(|arena| arena.id == attachment.arena_id())
-            .any(|arena| arena.here.is_some_and(|here| here.is_mutable))
-    })
 }
 
 impl Sharing for TensorSharing {
     fn collect(&self, encode: &mut dyn FnMut()) -> Vec<SharedMemory> {
         let ((), attachments) = tensor_share::collect(encode);
-        attachments.iter().map(|attachment| self.memory(attachment)).collect()
+        attachments.iter().map(memory).collect()
     }
 
     fn attach(&self, key: u128, descriptor: OwnedFd) -> Result<(), AgentError> {

@@ -77,6 +77,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub(crate) runner: RunnerKind,
 
+    /// Ask every agent twice and end with an error if the answers or the agent differ; for trying
+    /// out classes of your own
+    #[arg(long)]
+    pub(crate) check_pure: bool,
+
     /// How many threads or processes ask agents at the same time; by default what the config's
     /// `numParallel` says, else one less than there are CPUs
     #[arg(long, value_name = "N")]
@@ -164,6 +169,8 @@ pub(crate) enum RunnerKind {
     Processes,
     /// As `processes`, with what neural networks need: threads and shared memory
     Torch,
+    /// One of `sequential`, `threads` and `torch`, by what asking agents takes and holds
+    Auto,
 }
 
 impl RunnerKind {
@@ -174,6 +181,7 @@ impl RunnerKind {
             Self::Threads => "threads",
             Self::Processes => "processes",
             Self::Torch => "torch",
+            Self::Auto => "auto",
         }
     }
 }

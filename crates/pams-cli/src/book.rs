@@ -11,6 +11,10 @@ struct Library;
 #[doc = include_str!("../../../docs/src/guide/own-classes.md")]
 struct OwnClasses;
 
+#[cfg(feature = "torch")]
+#[doc = include_str!("../../../docs/src/guide/neural-agents.md")]
+struct NeuralAgents;
+
 #[doc = include_str!("../../../docs/src/semantics.md")]
 struct Semantics;
 

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod auto;
 #[cfg(doctest)]
 mod book;
 mod check;

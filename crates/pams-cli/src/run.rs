@@ -4,20 +4,21 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use pams_agent::Registry;
 use pams_config::Strictness;
 use pams_runner::{
-    JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, RunControl, Runner,
-    RunnerBuilder, SequentialRunner, StepPrint,
+    JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, Purity, RunControl,
+    Runner, RunnerBuilder, SequentialRunner, StepPrint,
 };
 
 use crate::arguments::{Print, Reading, RunArguments, RunnerKind, Verbosity};
+use crate::auto;
 use crate::output::{Failure, Named, Output};
 use crate::progress::Progress;
-use crate::summary::{Summary, Timing};
+use crate::summary::{Chosen, Summary, Timing};
 
 /// How many bytes of a log are written at once.
 const LOG_BUFFER: usize = 1 << 18;
@@ -54,14 +55,16 @@ fn run_with(
     control: &Arc<RunControl>,
 ) -> Result<(), Failure> {
     let start = now();
+    let chosen = Arc::new(OnceLock::new());
     let builder = match arguments.runner {
         RunnerKind::Sequential => SequentialRunner::builder(),
         RunnerKind::Threads => MultiThreadAgentParallelRunner::builder(),
         RunnerKind::Processes => MultiProcessAgentParallelRunner::builder(),
         RunnerKind::Torch => crate::torch::builder(arguments)?,
+        RunnerKind::Auto => automatic(arguments, output, Arc::clone(&chosen))?,
     };
     #[cfg(feature = "torch")]
-    crate::torch::share(arguments);
+    let _sweeper = crate::torch::share(arguments);
     let mut builder = read_config(builder, &arguments.config, &arguments.reading)
         .registry(registry)
         .seed(seed)
@@ -73,12 +76,15 @@ fn run_with(
     if let Some(method) = arguments.start_method {
         builder = builder.start_method(method.into());
     }
+    if arguments.check_pure {
+        builder = builder.purity(Purity::Checked);
+    }
     if arguments.no_hash {
         builder = builder.without_record_hash();
     }
     // A config with mistakes must not cost the user an old log: outputs are opened when it is good.
     let runner = add_outputs(builder.build()?, arguments)?;
-    let workers = crate::torch::workers(arguments, &runner);
+    let mut workers = crate::torch::workers(arguments, &runner);
     let setup = start.elapsed();
     stop_on_interrupt(Arc::clone(control));
     let verbosity = arguments.talking.verbosity();
@@ -93,6 +99,9 @@ fn run_with(
     let outcome = runner.run();
     let run = start.elapsed();
     drop(progress);
+    if let Some(chosen) = chosen.get() {
+        workers = workers.chosen(chosen.clone());
+    }
     let summary = Summary::new(arguments, &outcome?, Timing { setup, run }, workers);
     if arguments.summary.is_some() || verbosity != Verbosity::Quiet {
         return summary.print(arguments, output);
@@ -101,6 +110,31 @@ fn run_with(
         output.tell(format_args!("the seed is {seed}"));
     }
     Ok(())
+}
+
+/// A builder whose run chooses when it begins, tells the choice and keeps it.
+fn automatic<'l>(
+    arguments: &RunArguments,
+    output: &Output,
+    kept: Arc<OnceLock<Chosen>>,
+) -> Result<RunnerBuilder<'l>, Failure> {
+    let builder = if cfg!(feature = "torch") {
+        crate::torch::builder(arguments)?
+    } else {
+        MultiThreadAgentParallelRunner::builder()
+    };
+    let verbosity = arguments.talking.verbosity();
+    let output = output.clone();
+    Ok(builder.choose(move |rehearsal| {
+        let (choice, chosen) = auto::choose(rehearsal);
+        if verbosity != Verbosity::Quiet {
+            let Chosen { runner, reason } = &chosen;
+            output.tell(format_args!("runner {}: {reason}", runner.name()));
+        }
+        // A run chooses once.
+        let _ = kept.set(chosen);
+        choice
+    }))
 }
 
 /// Opens the outputs that were asked for.

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use pams_runner::{MarketReport, RunReport};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::arguments::{RunArguments, SummaryForm};
+use crate::arguments::{RunArguments, RunnerKind, SummaryForm};
 use crate::output::{Failure, Output};
 
 /// How long a run took.
@@ -29,11 +29,44 @@ pub(crate) struct Workers {
     pub(crate) torch_threads: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sharing_strategy: Option<String>,
+    /// What `auto` chose.
+    #[serde(flatten)]
+    pub(crate) chosen: Option<Chosen>,
+}
+
+impl Workers {
+    /// The same after a choice: of a runner that has no workers of its own, nothing is said.
+    pub(crate) fn chosen(mut self, chosen: Chosen) -> Self {
+        if chosen.runner == RunnerKind::Sequential {
+            self.count = 0;
+        }
+        if chosen.runner != RunnerKind::Torch {
+            (self.torch_threads, self.sharing_strategy) = (None, None);
+        }
+        self.chosen = Some(chosen);
+        self
+    }
+}
+
+/// What the runner `auto` chose, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Chosen {
+    #[serde(rename = "chosen", serialize_with = "name_of")]
+    pub(crate) runner: RunnerKind,
+    #[serde(rename = "reason")]
+    pub(crate) reason: String,
+}
+
+fn name_of<S: Serializer>(kind: &RunnerKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 impl fmt::Display for Workers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |count| if count == 1 { "" } else { "s" };
+        if let Some(Chosen { runner, .. }) = &self.chosen {
+            write!(formatter, ": {}", runner.name())?;
+        }
         if self.count > 0 {
             write!(formatter, " with {} worker{}", self.count, plural(self.count))?;
         }

@@ -18,7 +18,7 @@ mod with {
     use pams_agent::Registry;
     use pams_config::{ClassCatalog as _, ClassKind};
     use pams_runner::{Runner, RunnerBuilder};
-    use pams_torch::TorchAgentParallelRunner;
+    use pams_torch::{Sweeper, TorchAgentParallelRunner};
 
     use crate::arguments::{RunArguments, RunnerKind};
     use crate::output::Failure;
@@ -48,27 +48,40 @@ mod with {
         pams_torch::init(registry);
     }
 
-    /// Begins to describe a run by the torch-style runner.
+    /// Begins to describe a run by the torch-style runner, or one that may become it.
     pub(crate) fn builder<'l>(arguments: &RunArguments) -> Result<RunnerBuilder<'l>, Failure> {
         let mut runner = TorchAgentParallelRunner::new();
         runner.torch_num_threads = arguments.torch_threads;
+        if arguments.runner == RunnerKind::Auto {
+            // What a sequential run does: no objects in /dev/shm unless they are asked for.
+            runner.torch_sharing_strategy = None;
+        }
         if let Some(strategy) = arguments.sharing_strategy {
             runner.torch_sharing_strategy = Some(strategy.into());
         }
         Ok(runner.builder())
     }
 
-    /// Chooses how tensors travel, for runners that do not do it themselves.
-    pub(crate) fn share(arguments: &RunArguments) {
-        if let Some(strategy) = arguments.sharing_strategy {
-            tensor_share::set_sharing_strategy(strategy.into());
+    /// Chooses how tensors travel, for runners that do not do it themselves. What comes back has to
+    /// live as long as the run.
+    pub(crate) fn share(arguments: &RunArguments) -> Option<Sweeper> {
+        let strategy = arguments.sharing_strategy?.into();
+        tensor_share::set_sharing_strategy(strategy);
+        let is_named = strategy == tensor_share::SharingStrategy::FileSystem;
+        // Without one, the next run removes what a killed one leaves.
+        if is_named && arguments.runner != RunnerKind::Torch {
+            Sweeper::start().ok().flatten()
+        } else {
+            None
         }
     }
 
     /// What the summary says of the workers of a torch-style run.
     pub(crate) fn workers(arguments: &RunArguments, runner: &Runner<'_>) -> Workers {
         let mut workers = Workers { count: runner.workers(), ..Workers::default() };
-        if let (RunnerKind::Torch, Some(plan)) = (arguments.runner, runner.plan()) {
+        if let (RunnerKind::Torch | RunnerKind::Auto, Some(plan)) =
+            (arguments.runner, runner.plan())
+        {
             workers.torch_threads = Some(pams_torch::worker_threads(
                 arguments.torch_threads,
                 &plan.settings,

@@ -12,6 +12,8 @@ use pams_config::{ReadOptions, Settings, StartMethod, Strictness};
 use pams_core::random::GeneratorKind;
 use serde_json::Value as Json;
 
+use crate::asking::Purity;
+use crate::choice::{Choice, Chooser, Rehearsal};
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
 use crate::hash::RecordHasher;
@@ -19,7 +21,7 @@ use crate::logger::Logger;
 use crate::names::NameTable;
 use crate::parallel::{Executor, Parallel, Plan, Splitting};
 use crate::recorder::Recorder;
-use crate::runner::Runner;
+use crate::runner::{Crew, Runner};
 use crate::setup;
 
 /// Collects what a run needs. See the [crate](crate).
@@ -38,6 +40,8 @@ pub struct RunnerBuilder<'l> {
     splitting: Option<Splitting>,
     num_parallel: Option<NonZeroUsize>,
     start_method: Option<StartMethod>,
+    purity: Purity,
+    chooser: Option<Chooser<'l>>,
 }
 
 /// A config that was given to the builder.
@@ -76,6 +80,8 @@ impl Default for RunnerBuilder<'_> {
             splitting: None,
             num_parallel: None,
             start_method: None,
+            purity: Purity::default(),
+            chooser: None,
         }
     }
 }
@@ -191,6 +197,21 @@ impl<'l> RunnerBuilder<'l> {
         Self { start_method: Some(method), ..self }
     }
 
+    /// Sets what decides, when the run is about to begin, whether the executor asks the agents,
+    /// another one, or none. By default the executor does if there is one. Without an executor it
+    /// is not called. The choice never changes a record.
+    #[must_use]
+    pub fn choose(self, choose: impl FnOnce(&Rehearsal<'_>) -> Choice + Send + 'l) -> Self {
+        Self { chooser: Some(Box::new(choose)), ..self }
+    }
+
+    /// Sets whether it is looked at that asking agents changes nothing. By default agents are
+    /// trusted. Looking never changes a record, and takes several times as long.
+    #[must_use]
+    pub fn purity(self, purity: Purity) -> Self {
+        Self { purity, ..self }
+    }
+
     /// Reads and checks the config without setting anything up.
     ///
     /// # Errors
@@ -236,11 +257,14 @@ impl<'l> RunnerBuilder<'l> {
         if let Some(parallel) = &mut parallel {
             parallel.prepare()?;
         }
-        let simulation = setup::simulation(&settings, &self.registry, self.generator, self.seed)
-            .map_err(|error| error.of_config(&self.name))?;
+        let mut simulation =
+            setup::simulation(&settings, &self.registry, self.generator, self.seed)
+                .map_err(|error| error.of_config(&self.name))?;
+        simulation.population.purity = self.purity;
         let hasher = self.record_hash.then(RecordHasher::new);
         let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
-        Ok(Runner::new(simulation, recorder, self.control, self.seed, parallel))
+        let crew = Crew { registry: self.registry, parallel, chooser: self.chooser };
+        Ok(Runner::new(simulation, recorder, self.control, self.seed, crew))
     }
 
     /// How an executor is started.

@@ -43,7 +43,10 @@
 //! workers apart, and breaks the promise above.
 #![forbid(unsafe_code)]
 
+mod asking;
 mod builder;
+mod choice;
+mod codec;
 mod control;
 mod error;
 mod hash;
@@ -60,7 +63,9 @@ mod report;
 mod runner;
 mod setup;
 
+pub use asking::Purity;
 pub use builder::RunnerBuilder;
+pub use choice::{Choice, Rehearsal};
 pub use control::RunControl;
 pub use error::{Error, ErrorKind};
 pub use hash::{RecordHash, RecordHasher};

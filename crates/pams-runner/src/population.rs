@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use pams_agent::{AgentError, BoxedAgent, Markets, Turn};
+use pams_agent::{AgentError, BoxedAgent};
 use pams_core::random::{Generator, Permutation};
 use pams_core::{AgentId, ExecutionRecord, Instruction, OrderRecord, Simulator, Traders};
 
-use crate::parallel::ask;
+use crate::asking::{Purity, Subject, class_of};
 
 /// All agents, ordered by id.
 #[derive(Debug, Default)]
@@ -15,6 +15,7 @@ pub(crate) struct Population {
     pub(crate) generators: Vec<Generator>,
     /// The classes of the agents, in the order of ids, each with its number of agents in a row.
     pub(crate) classes: Vec<(String, usize)>,
+    pub(crate) purity: Purity,
 }
 
 impl Population {
@@ -25,11 +26,30 @@ impl Population {
         simulator: &Simulator,
         instructions: &mut Vec<Instruction>,
     ) -> Result<(), AgentError> {
+        // Not `subject`, which would borrow the generators too.
+        let subject = subject(&self.agents[agent.index()], agent, simulator);
         let generator = &mut self.generators[agent.index()];
-        let account = &simulator.accounts()[agent.index()];
-        let mut turn = Turn::new(agent, account, generator, instructions);
-        let agent = &self.agents[agent.index()];
-        ask(|| agent.submit_orders(&Markets::new(simulator.markets()), &mut turn))
+        match self.purity {
+            Purity::Trusted => subject.ask(generator, instructions),
+            Purity::Checked => {
+                subject.ask_twice(class_of(&self.classes, agent), generator, instructions)
+            }
+        }
+    }
+
+    /// An agent with what it reads when it is asked now.
+    pub(crate) fn subject<'a>(&'a self, agent: AgentId, simulator: &'a Simulator) -> Subject<'a> {
+        subject(&self.agents[agent.index()], agent, simulator)
+    }
+}
+
+fn subject<'a>(boxed: &'a BoxedAgent, agent: AgentId, simulator: &'a Simulator) -> Subject<'a> {
+    Subject {
+        agent,
+        constant: boxed.constant(),
+        state: boxed.state(),
+        markets: simulator.markets(),
+        account: &simulator.accounts()[agent.index()],
     }
 }
 
@@ -57,6 +77,10 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(agents: Vec<AgentId>) -> Self {
         Self { order: Permutation::new(agents.len()), agents }
+    }
+
+    pub(crate) fn agents(&self) -> &[AgentId] {
+        &self.agents
     }
 
     /// Begins a new order.

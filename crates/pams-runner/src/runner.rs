@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use pams_agent::Registry;
 use pams_core::{AgentId, Error as CoreError, SessionId, SessionSpec};
 
+use crate::asking::Purity;
+use crate::choice::{Choice, Chooser, Rehearsal};
 use crate::control::RunControl;
 use crate::error::{Error, ErrorKind};
 use crate::logger::Logger;
@@ -20,11 +23,19 @@ pub struct Runner<'l> {
     recorder: Recorder<'l>,
     control: Arc<RunControl>,
     seed: u64,
-    /// Asks the normal agents at the same time; one after the other when there is none.
-    parallel: Option<Parallel>,
+    crew: Crew<'l>,
     batch: Vec<AgentId>,
     submissions: Submissions,
     urgent: Submissions,
+}
+
+/// Who asks the agents.
+pub(crate) struct Crew<'l> {
+    pub(crate) registry: Registry,
+    /// Asks the normal agents at the same time; one after the other when there is none.
+    pub(crate) parallel: Option<Parallel>,
+    /// Decides whether `parallel` does.
+    pub(crate) chooser: Option<Chooser<'l>>,
 }
 
 impl fmt::Debug for Runner<'_> {
@@ -43,14 +54,14 @@ impl<'l> Runner<'l> {
         recorder: Recorder<'l>,
         control: Arc<RunControl>,
         seed: u64,
-        parallel: Option<Parallel>,
+        crew: Crew<'l>,
     ) -> Self {
         Self {
             simulation,
             recorder,
             control,
             seed,
-            parallel,
+            crew,
             batch: Vec::new(),
             submissions: Submissions::default(),
             urgent: Submissions::default(),
@@ -68,13 +79,13 @@ impl<'l> Runner<'l> {
     /// How many workers ask agents beside the calling thread; 0 for a sequential run.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.parallel.as_ref().map_or(0, |parallel| parallel.plan().workers)
+        self.crew.parallel.as_ref().map_or(0, |parallel| parallel.plan().workers)
     }
 
     /// How the workers are started; none for a sequential run.
     #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
-        self.parallel.as_ref().map(Parallel::plan)
+        self.crew.parallel.as_ref().map(Parallel::plan)
     }
 
     /// Runs all sessions.
@@ -84,11 +95,8 @@ impl<'l> Runner<'l> {
     /// When an agent, an instruction, an event or a logger fails, or the run is asked to stop. The
     /// loggers have then seen everything up to that point.
     pub fn run(mut self) -> Result<RunReport, Error> {
-        let outcome = self
-            .start_workers()
-            .and_then(|()| self.run_sessions())
-            .and_then(|()| self.parallel.as_mut().map_or(Ok(()), Parallel::finish));
-        if let Some(parallel) = &mut self.parallel {
+        let outcome = self.begin().and_then(|()| self.run_sessions()).and_then(|()| self.end());
+        if let Some(parallel) = &mut self.crew.parallel {
             parallel.stop();
         }
         let finished = self.recorder.finish();
@@ -97,18 +105,47 @@ impl<'l> Runner<'l> {
         Ok(self.report())
     }
 
-    fn start_workers(&mut self) -> Result<(), Error> {
+    fn begin(&mut self) -> Result<(), Error> {
+        self.simulation.simulator.begin(&mut self.recorder);
+        self.choose()?;
         let Simulation { simulator, population, .. } = &mut self.simulation;
-        match &mut self.parallel {
+        match &mut self.crew.parallel {
             Some(parallel) => parallel.start(simulator, population),
             None => Ok(()),
         }
     }
 
+    fn choose(&mut self) -> Result<(), Error> {
+        let Crew { registry, parallel, chooser } = &mut self.crew;
+        let Some(chooser) = chooser.take() else { return Ok(()) };
+        let Some(prepared) = parallel.take() else { return Ok(()) };
+        let Simulation { simulator, population, normal, .. } = &self.simulation;
+        let plan = prepared.plan();
+        *parallel = match chooser(&Rehearsal { population, simulator, normal, registry, plan }) {
+            Choice::Sequential => None,
+            Choice::Prepared => Some(prepared),
+            Choice::Executor(other) => Some(prepared.with_executor(other)?),
+        };
+        Ok(())
+    }
+
+    /// Looks back when all steps are over.
+    fn end(&mut self) -> Result<(), Error> {
+        if let Some(parallel) = &mut self.crew.parallel {
+            parallel.finish()?;
+        }
+        #[cfg(unix)]
+        if self.simulation.population.purity == Purity::Checked
+            && let Some(sharing) = self.crew.registry.shared()
+        {
+            sharing.check().map_err(|error| Error::run("", error))?;
+        }
+        Ok(())
+    }
+
     fn run_sessions(&mut self) -> Result<(), Error> {
         let sessions = std::mem::take(&mut self.simulation.sessions);
         self.control.begin(sessions.iter().map(|session| session.iteration_steps).sum());
-        self.simulation.simulator.begin(&mut self.recorder);
         for (index, session) in sessions.iter().enumerate() {
             self.run_session(SessionId::from_index(index), session)?;
         }
@@ -158,7 +195,7 @@ impl<'l> Runner<'l> {
         let wanted = usize::try_from(wanted).unwrap_or(0);
         self.submissions.clear();
         self.simulation.normal.shuffle(&mut self.simulation.generator);
-        if self.parallel.is_none() {
+        if self.crew.parallel.is_none() {
             return self.ask_one_by_one(wanted);
         }
         while self.submissions.lists.len() < wanted {
@@ -196,12 +233,10 @@ impl<'l> Runner<'l> {
     fn ask_batch(&mut self) -> Result<(), Error> {
         let Simulation { simulator, population, .. } = &mut self.simulation;
         let (submissions, recorder) = (&mut self.submissions, &self.recorder);
-        match &mut self.parallel {
-            Some(parallel) => {
-                parallel.ask(&self.batch, simulator, population, submissions, recorder)
-            }
-            None => Ok(()),
-        }
+        let parallel = self.crew.parallel.as_mut();
+        parallel
+            .expect("invariant: without workers agents are asked one by one")
+            .ask(&self.batch, simulator, population, submissions, recorder)
     }
 
     /// Processes the submitted lists in a random order, each followed by the high-frequency agents

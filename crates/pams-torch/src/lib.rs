@@ -38,6 +38,9 @@
 //! agents' tensors are made, and in each worker. Both strategies send an arena once per worker,
 //! whatever the number of its tensors.
 //!
+//! **Killed runs.** Named arenas of a run that is killed are removed at once by a [`Sweeper`], a
+//! small process beside the workers.
+//!
 //! **Your own initializer.** [`TorchAgentParallelRunner::with_initializer`] runs it in each worker
 //! behind this crate's own, for example to load a model once per worker, and onto a device. The
 //! program names it at the top of `main` with [`init_with`] and [`worker_service`].
@@ -68,10 +71,12 @@
 
 mod executor;
 mod initializer;
+mod sweeper;
 mod threads;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pams_agent::Registry;
 use pams_runner::{ProcessExecutor, RunnerBuilder, WorkerInitializer};
@@ -79,6 +84,7 @@ use process_pool::Entry;
 
 pub use initializer::{TorchArguments, TorchInitializer};
 pub use process_pool::StartMethod;
+pub use sweeper::Sweeper;
 pub use tensor_share::{SharingStrategy, all_sharing_strategies};
 pub use threads::{main_threads, threads_per_worker, worker_threads};
 
@@ -99,6 +105,8 @@ pub struct TorchAgentParallelRunner<I: WorkerInitializer = ()> {
     /// Whether agents may hold mutable arenas, whose changes all processes see. By default not:
     /// records can then depend on which worker is first.
     pub mutable_arenas: bool,
+    /// How long a worker may take until its initializer is through. By default a minute.
+    pub start_timeout: Option<Duration>,
     /// The executable that workers run; its `main` has to begin with [`init`]. By default the
     /// running one.
     pub executable: Option<PathBuf>,
@@ -128,6 +136,7 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
             torch_num_threads: None,
             torch_sharing_strategy: Some(SharingStrategy::FileSystem),
             mutable_arenas: false,
+            start_timeout: None,
             executable: None,
             arguments,
         }
@@ -141,6 +150,9 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
         let mut processes = ProcessExecutor::<TorchInitializer<I>>::with_initializer(arguments)
             .default_start_method(self.default_start_method)
             .mutable_memory(self.mutable_arenas);
+        if let Some(timeout) = self.start_timeout {
+            processes = processes.start_timeout(timeout);
+        }
         if let Some(path) = self.executable {
             processes = processes.executable(path);
         }
@@ -148,12 +160,13 @@ impl<I: WorkerInitializer> TorchAgentParallelRunner<I> {
             processes,
             num_threads: self.torch_num_threads,
             sharing_strategy: self.torch_sharing_strategy,
+            sweeper: None,
         })
     }
 }
 
-/// Turns this process into a worker if a runner started it as one; otherwise returns at once. It
-/// belongs at the top of `main`, with a registry of all classes of the program's agents.
+/// Turns this process into a worker, or a [`Sweeper`], if a runner started it as one; otherwise
+/// returns at once. It belongs at the top of `main`, with a registry of all classes of the program's agents.
 pub fn init(registry: &Registry) {
     init_with(registry, &[]);
 }
@@ -161,6 +174,7 @@ pub fn init(registry: &Registry) {
 /// As [`init`], for a program whose workers also have initializers, each given as its
 /// [`worker_service`].
 pub fn init_with(registry: &Registry, services: &[Entry]) {
+    sweeper::serve();
     let mut all = vec![worker_service::<()>()];
     all.extend_from_slice(services);
     pams_runner::init_with(registry, &all);

@@ -105,13 +105,15 @@ pub enum Output {
     Inherit,
 }
 
-/// What a worker that starts late must be told, so that it knows what the others know.
+/// What a worker that starts late, or lags behind, must be told to know what the others know.
 #[derive(Clone, Debug)]
 pub struct Snapshot<U> {
     /// The number of the last broadcast that `update` includes, as
     /// [`broadcast`](ProcessPool::broadcast) returned it; 0 for none.
     pub after: u64,
     /// All that the broadcasts up to then have told, as one update.
+    ///
+    /// A worker that lags behind has taken in some of them already: the update replaces that.
     pub update: U,
     /// Descriptors that the update needs.
     pub attachments: Vec<Attachment>,
@@ -138,6 +140,7 @@ pub(crate) struct Settings {
     pub(crate) queue: usize,
     pub(crate) when_full: WhenFull,
     pub(crate) ring: usize,
+    pub(crate) update_backlog: usize,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stack_size: Option<u64>,
     pub(crate) output: Output,
@@ -183,6 +186,7 @@ impl<S: Service> Builder<S> {
             queue: usize::MAX,
             when_full: WhenFull::Block,
             ring: 1 << 19,
+            update_backlog: 1 << 22,
             memory_limit: None,
             stack_size: None,
             output: Output::Lines,
@@ -280,6 +284,14 @@ impl<S: Service> Builder<S> {
         self
     }
 
+    /// How many bytes of broadcasts may wait for a worker that does not take them in. By default,
+    /// 4 MiB. Beyond that, a [snapshot](Self::snapshots) takes their place. What is in the ring
+    /// already comes on top.
+    pub fn update_backlog(mut self, bytes: usize) -> Self {
+        self.settings.update_backlog = bytes;
+        self
+    }
+
     /// The address space that a worker may use, in bytes. By default, unlimited.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.settings.memory_limit = Some(bytes);
@@ -299,7 +311,8 @@ impl<S: Service> Builder<S> {
         self
     }
 
-    /// Where the pool asks for a snapshot when a worker starts after a broadcast.
+    /// Where the pool asks for a snapshot when a worker starts after a broadcast, or lags behind by
+    /// more than [`update_backlog`](Self::update_backlog).
     ///
     /// Pools that broadcast need it. It is called on a thread of the pool, never at the same time
     /// as itself, and not while a lock of the pool is held. The state that it reads must be at

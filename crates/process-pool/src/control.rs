@@ -51,7 +51,7 @@ pub(crate) enum Said {
     /// The initializer, or an update, failed.
     Failed { message: String, backtrace: Option<String> },
     /// Something for the log of the pool's process.
-    Event { level: u8, target: String, message: String },
+    Event { level: u8, target: String, spans: String, message: String },
 }
 
 /// The sending end.

@@ -1,15 +1,14 @@
 //! `tracing` events of workers, on their way to the subscriber of the pool's process.
 
-use std::fmt::{Debug, Write};
 use std::sync::Arc;
 
 use rustix::process::Pid;
-use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::control::{Said, Sender};
 use crate::service::WorkerId;
+use crate::spans::{Spans, Text};
 
 /// The levels by number, from the fewest events to the most; 0 is none.
 const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
@@ -24,7 +23,8 @@ pub(crate) fn wanted() -> u8 {
 /// Worker: sends events up to a level to the pool, unless there is a subscriber already.
 pub(crate) fn forward(control: &Arc<Sender>, wanted: u8) {
     if let Some(level) = usize::from(wanted).checked_sub(1).and_then(|at| LEVELS.get(at)) {
-        let forwarder = Forwarder { control: control.clone(), level: *level };
+        let forwarder =
+            Forwarder { control: control.clone(), level: *level, spans: Spans::default() };
         let _ = tracing::subscriber::set_global_default(forwarder);
     }
 }
@@ -32,7 +32,7 @@ pub(crate) fn forward(control: &Arc<Sender>, wanted: u8) {
 /// Pool: something for the subscriber, told when no lock is held.
 #[derive(Debug)]
 pub(crate) enum Note {
-    Event { worker: WorkerId, level: u8, target: String, message: String },
+    Event { worker: WorkerId, level: u8, target: String, spans: String, message: String },
     Death { worker: WorkerId, pid: Pid, end: String },
     NoStart { worker: WorkerId, tries: u32, text: String },
 }
@@ -40,8 +40,8 @@ pub(crate) enum Note {
 impl Note {
     pub(crate) fn show(self) {
         match self {
-            Self::Event { worker, level, target, message } => {
-                show(worker, level, &target, &message);
+            Self::Event { worker, level, target, spans, message } => {
+                show(worker, level, &target, &spans, &message);
             }
             Self::Death { worker, pid, end } => {
                 let pid = pid.as_raw_nonzero();
@@ -54,10 +54,12 @@ impl Note {
     }
 }
 
-fn show(worker: WorkerId, level: u8, target: &str, message: &str) {
+fn show(worker: WorkerId, level: u8, target: &str, spans: &str, message: &str) {
+    // A field without a value is left out.
+    let spans = Some(spans).filter(|spans| !spans.is_empty());
     macro_rules! event {
         ($level:expr) => {
-            tracing::event!(target: "process_pool::worker", $level, %worker, target, "{message}")
+            tracing::event!(target: "process_pool::worker", $level, %worker, target, spans, "{message}")
         };
     }
     match level {
@@ -72,6 +74,7 @@ fn show(worker: WorkerId, level: u8, target: &str, message: &str) {
 struct Forwarder {
     control: Arc<Sender>,
     level: Level,
+    spans: Spans,
 }
 
 impl Subscriber for Forwarder {
@@ -83,11 +86,13 @@ impl Subscriber for Forwarder {
         Some(self.level.into())
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        self.spans.make(attributes)
     }
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record(&self, id: &Id, fields: &Record<'_>) {
+        self.spans.add(id, fields);
+    }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
@@ -97,29 +102,26 @@ impl Subscriber for Forwarder {
         let level = level.map_or(0, |at| u8::try_from(at + 1).unwrap_or(0));
         let mut text = Text::default();
         event.record(&mut text);
-        let message = format!("{}{}", text.message, text.fields);
+        let (spans, message) = (self.spans.of(event), text.whole());
         // A pool that is gone ends this process in a moment.
-        let said = Said::Event { level, target: metadata.target().to_owned(), message };
+        let said = Said::Event { level, target: metadata.target().to_owned(), spans, message };
         let _ = self.control.send(&said);
     }
 
-    fn enter(&self, _: &Id) {}
+    fn enter(&self, id: &Id) {
+        Spans::enter(id);
+    }
 
-    fn exit(&self, _: &Id) {}
-}
+    fn exit(&self, id: &Id) {
+        Spans::exit(id);
+    }
 
-/// The message of an event, then its fields as `name=value`.
-#[derive(Default)]
-struct Text {
-    message: String,
-    fields: String,
-}
+    fn clone_span(&self, id: &Id) -> Id {
+        self.spans.keep(id);
+        id.clone()
+    }
 
-impl Visit for Text {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let _ = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
+    fn try_close(&self, id: Id) -> bool {
+        self.spans.drop_one(&id)
     }
 }

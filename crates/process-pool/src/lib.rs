@@ -67,7 +67,8 @@
 //!
 //! **Broadcasts.** [`ProcessPool::broadcast`] sends an update, encoded once, that every living
 //! worker takes in before any task submitted afterwards. Nothing is kept for workers to come: one
-//! that starts later gets a [`Snapshot`], made by the owner.
+//! that starts later gets a [`Snapshot`], made by the owner, and so does one that is busy for so
+//! long that too many updates wait for it ([`Builder::update_backlog`]).
 //!
 //! **Attachments.** A message may carry descriptors under 128-bit keys ([`Attachment`]); each is
 //! sent to a worker once, when a message first needs it there.
@@ -80,8 +81,8 @@
 //!
 //! **Seeing inside.** [`ProcessPool::counters`] counts tasks, deaths and bytes; deaths and failed
 //! starts are `tracing` warnings under the target `process_pool`. Events of workers arrive at this
-//! process's subscriber under `process_pool::worker`, with the worker's number. What workers print
-//! is passed through whole lines at a time ([`Builder::output`]).
+//! process's subscriber under `process_pool::worker`, with the worker's number and the spans that
+//! they were in. What workers print is passed through whole lines at a time ([`Builder::output`]).
 //!
 //! # How a task travels
 //!
@@ -104,13 +105,11 @@
 //!   as a block.
 //! - Tasks that are submitted before a broadcast may see it, and a repeated task sees the state of
 //!   its new worker.
-//! - Updates for a worker that is busy are kept until it takes them in, however many: a time-out
-//!   for tasks bounds that, and so does an owner that waits for a task now and then.
 //! - Wakers and `tracing` subscribers run on a thread of the pool, and the closure for snapshots on
 //!   another. A panic in them is caught. They may submit, but not wait: a wait there is
 //!   [`ErrorKind::WouldHang`], and a full queue refuses instead of blocking. A subscriber that is
 //!   slow slows the pool down.
-//! - Events of workers travel, spans do not: what a span would have said belongs into the event.
+//! - Spans of workers do not travel themselves: an event says in which it was, as text.
 //! - Code of a service that closes descriptors which it does not own has its worker killed a second
 //!   later. A child that it forks is not the pool's, and may outlive it.
 //! - Programs that a worker starts inherit from it that Ctrl-C is ignored.
@@ -131,6 +130,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("process-pool needs Linux; its documentation says what other systems would need");
 
+mod backlog;
 mod builder;
 mod codec;
 mod control;
@@ -149,6 +149,7 @@ mod segment;
 mod server;
 mod service;
 mod sleep;
+mod spans;
 mod spin;
 mod starter;
 mod state;

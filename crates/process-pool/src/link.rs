@@ -46,20 +46,24 @@ pub(crate) struct Update {
 pub(crate) enum Out {
     Args(Arc<Update>),
     Task(Arc<Job>, u64),
-    Update(Arc<Update>),
+    /// With the number of the last broadcast that it includes.
+    Update(u64, Arc<Update>),
+    /// Nothing behind it is sent before a snapshot takes its place.
+    Gap,
     Detach(Vec<u8>),
     Stop,
 }
 
 impl Out {
-    fn parts(&self) -> (Kind, u64, &[u8], &[Attachment]) {
-        match self {
+    fn parts(&self) -> Option<(Kind, u64, &[u8], &[Attachment])> {
+        Some(match self {
             Self::Args(args) => (Kind::Args, 0, &args.body, &args.attachments),
             Self::Task(job, seq) => (Kind::Task, *seq, &job.payload, &job.attachments),
-            Self::Update(update) => (Kind::Update, 0, &update.body, &update.attachments),
+            Self::Update(_, update) => (Kind::Update, 0, &update.body, &update.attachments),
             Self::Detach(keys) => (Kind::Detach, 0, keys, &[]),
             Self::Stop => (Kind::Stop, 0, &[], &[]),
-        }
+            Self::Gap => return None,
+        })
     }
 }
 
@@ -97,16 +101,21 @@ pub(crate) struct Link {
     pub(crate) garbled: bool,
     /// A caller listens to the ring.
     pub(crate) listened: bool,
-    /// Broadcasts since the process was started, until it is ready.
+    /// Broadcasts that it gets, unless the snapshot includes them which it waits for.
     pub(crate) held: Vec<(u64, Arc<Update>)>,
-    /// The number of the last broadcast when the process was started.
+    /// The number of the last broadcast of which it is told by a snapshot when it is ready.
     pub(crate) born_after: u64,
+    /// A snapshot is to take the place of updates in the outbox.
+    pub(crate) gap: bool,
+    /// The memory of updates that wait, and how much of it is a reason to look at them.
+    pub(crate) waiting: usize,
+    pub(crate) looks_at: usize,
     /// What the worker itself said before it ended.
     pub(crate) last_words: Option<(String, Option<String>)>,
     pub(crate) bytes_out: u64,
     tasks: Producer,
     lifeline: OwnedFd,
-    outbox: VecDeque<Out>,
+    pub(crate) outbox: VecDeque<Out>,
     /// The frame in front of the outbox: its head, how much of head and body is written.
     front: Option<([u8; Head::SIZE], usize)>,
     /// How many messages with descriptors were sent for the frame in front.
@@ -165,6 +174,9 @@ impl Link {
             listened: false,
             held: Vec::new(),
             born_after,
+            gap: false,
+            waiting: 0,
+            looks_at: 0,
             last_words: None,
             bytes_out: 0,
             outbox: VecDeque::new(),
@@ -207,6 +219,7 @@ impl Link {
 
     /// Sends a frame, or puts it in line.
     pub(crate) fn send(&mut self, out: Out) -> Result<(), Garbage> {
+        self.waiting += out.weight();
         self.outbox.push_back(out);
         self.flush()
     }
@@ -236,7 +249,7 @@ impl Link {
     /// Writes the frame in front, or a part of it; `false` when nothing more fits.
     fn write_front(&mut self) -> Result<bool, Garbage> {
         let Some(out) = self.outbox.front() else { return Ok(false) };
-        let (kind, seq, body, attachments) = out.parts();
+        let Some((kind, seq, body, attachments)) = out.parts() else { return Ok(false) };
         if self.front.is_none() {
             let fds = &mut self.front_fds;
             let sent = send_attachments(&self.lifeline, &mut self.keys, attachments, fds);
@@ -245,6 +258,10 @@ impl Link {
                 return Ok(false);
             }
             let fds = std::mem::take(fds);
+            if let Out::Detach(keys) = out {
+                // Not earlier: what is in line before it sends these keys, what follows again.
+                forget(&mut self.keys, keys);
+            }
             let head = Head { kind, fds, seq, len: body.len() as u64, nanos: 0 };
             self.front = Some((head.to_bytes(), 0));
         }
@@ -265,13 +282,22 @@ impl Link {
         self.bytes_out += n as u64;
         if *written == size {
             self.front = None;
+            self.waiting -= out.weight();
             self.outbox.pop_front();
+            if self.outbox.is_empty() {
+                self.looks_at = 0;
+            }
             return Ok(true);
         }
         if n > 0 {
             self.tasks.wake_consumer();
         }
         Ok(n > 0)
+    }
+
+    /// Whether a part of the frame in front is on its way.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.front.is_some() || self.front_fds > 0
     }
 
     /// Takes all answers out of the ring, until the worker is sure to ring for the next.
@@ -344,7 +370,7 @@ impl Link {
         false
     }
 
-    /// These keys did not arrive, or are to be forgotten: they are sent again when needed.
+    /// These keys did not arrive: they are sent again when needed.
     pub(crate) fn forget_keys(&mut self, keys: impl Iterator<Item = u128>) {
         for key in keys {
             self.keys.remove(&key);
@@ -361,6 +387,13 @@ impl Link {
         self.phase = Phase::Dying;
         self.deadline = None;
         self.process.kill();
+    }
+}
+
+/// Forgets keys that the worker lets go, in the encoding of their message.
+fn forget(keys: &mut FxHashSet<u128>, bytes: &[u8]) {
+    for key in bytes.chunks_exact(16) {
+        keys.remove(&u128::from_le_bytes(key.try_into().expect("invariant: chunks of 16")));
     }
 }
 

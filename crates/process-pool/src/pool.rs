@@ -208,7 +208,6 @@ impl<S: Service> ProcessPool<S> {
         let bytes: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
         self.shared.locked(|state| {
             for link in state.links().filter(|link| link.phase != Phase::Dying) {
-                link.forget_keys(keys.iter().map(|key| key.0));
                 if link.send(Out::Detach(bytes.clone())).is_err() {
                     link.kill();
                 }

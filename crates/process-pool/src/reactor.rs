@@ -18,6 +18,8 @@ use crate::{codec, foreign, sys};
 
 /// The token of the pool's own event descriptor.
 pub(crate) const WAKE: u64 = u64::MAX;
+/// The token of a process that forks workers.
+const SERVER: u64 = u64::MAX - 1;
 
 const BELL: u64 = 0;
 const EXIT: u64 = 1;
@@ -43,6 +45,11 @@ pub(crate) fn watch(poller: &OwnedFd, link: &Link) -> rustix::io::Result<()> {
     // What it has written before is seen now.
     sys::ring_bell(&link.bell);
     Ok(())
+}
+
+/// Watches a process that forks workers: its end is told once.
+pub(crate) fn watch_server(poller: &OwnedFd, process: &OwnedFd) -> rustix::io::Result<()> {
+    sys::watch(poller, process, SERVER, true)
 }
 
 pub(crate) struct Reactor {
@@ -80,13 +87,13 @@ impl Reactor {
                 for event in &events {
                     let event: &rustix::event::epoll::Event = event;
                     let token = event.data.u64();
-                    if token != WAKE {
-                        let worker = WorkerId(token >> 2);
-                        match token & 3 {
-                            BELL => state.on_bell(worker, &mut answers, shared),
-                            CONTROL => state.on_control(worker, A_FEW, shared),
-                            _ => state.on_exit(worker, &mut answers, shared),
-                        }
+                    let worker = WorkerId(token >> 2);
+                    match (token, token & 3) {
+                        (WAKE, _) => {}
+                        (SERVER, _) => _ = shared.orders.send(Order::LookAtServers),
+                        (_, BELL) => state.on_bell(worker, &mut answers, shared),
+                        (_, CONTROL) => state.on_control(worker, A_FEW, shared),
+                        _ => state.on_exit(worker, &mut answers, shared),
                     }
                 }
                 state.tend(shared)
@@ -185,8 +192,8 @@ impl State {
                 Said::Failed { message, backtrace } => {
                     link.last_words = Some((message, backtrace));
                 }
-                Said::Event { level, target, message } => {
-                    self.notes.push(Note::Event { worker, level, target, message });
+                Said::Event { level, target, spans, message } => {
+                    self.notes.push(Note::Event { worker, level, target, spans, message });
                 }
             }
         }

@@ -27,6 +27,10 @@ pub(crate) fn serve(socket: &OwnedFd, parent: Pid) {
             return;
         }
         let Some(lifeline) = fds.pop() else { continue };
+        if sys::hung_up(&lifeline, Some(std::time::Duration::ZERO)) {
+            // The pool gave up while this process was stopped: nobody would wait for the worker.
+            continue;
+        }
         let errno = match fork_for(parent) {
             Fork::Child => {
                 // The copy of the server's socket must not keep the server's end open. It is
@@ -37,10 +41,11 @@ pub(crate) fn serve(socket: &OwnedFd, parent: Pid) {
             Fork::Parent => 0,
             Fork::Failed(errno) => errno,
         };
-        drop(lifeline);
+        // Before the socket of the worker closes: then the pool looks for the reason.
         if errno != 0 && sys::send_fds(socket, &errno.to_le_bytes(), &[], true).is_err() {
             return;
         }
+        drop(lifeline);
     }
 }
 
@@ -89,9 +94,9 @@ impl Server {
         sys::send_fds(&self.socket, b"fork", &[lifeline.as_fd()], true)
     }
 
-    /// Whether the process is gone.
-    fn has_ended(&self) -> bool {
-        sys::hung_up(&self.socket, Some(std::time::Duration::ZERO))
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.process.has_ended()
     }
 
     /// Why the last request failed, if the server has said so.
@@ -119,13 +124,18 @@ pub(crate) fn with_zygote<T>(code: impl FnOnce(&Server) -> T) -> Option<T> {
     ZYGOTE.lock().as_ref().map(code)
 }
 
-/// Why no zygote can be forked now; `None` when it can, or is there.
-pub(crate) fn why_no_zygote() -> Option<String> {
+/// Takes the status of a zygote that has ended.
+pub(crate) fn forget_dead_zygote() {
     let mut zygote = ZYGOTE.lock();
     if zygote.as_ref().is_some_and(Server::has_ended) {
         *zygote = None;
     }
-    if zygote.is_some() {
+}
+
+/// Why no zygote can be forked now; `None` when it can, or is there.
+pub(crate) fn why_no_zygote() -> Option<String> {
+    forget_dead_zygote();
+    if ZYGOTE.lock().is_some() {
         return None;
     }
     let threads = sys::thread_count();

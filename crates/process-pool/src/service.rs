@@ -58,7 +58,7 @@ pub trait Service: Sized + 'static {
     fn call(&mut self, request: Self::Request, context: &Context)
     -> Result<Self::Answer, BoxError>;
 
-    /// Takes in what was broadcast. By default, it is an error.
+    /// Takes in what was broadcast, or a [`Snapshot`](crate::Snapshot). By default, it is an error.
     ///
     /// # Errors
     ///

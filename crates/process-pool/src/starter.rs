@@ -30,8 +30,10 @@ use crate::sys::{self, Process};
 pub(crate) enum Order {
     /// A process for a place.
     Start { place: usize, worker: WorkerId },
-    /// A snapshot for a worker that has become ready.
+    /// A snapshot for a worker that has become ready, or lags behind with updates.
     Snapshot { worker: WorkerId },
+    /// Whatever forks workers may have ended.
+    LookAtServers,
     /// The end.
     Quit,
 }
@@ -40,27 +42,47 @@ pub(crate) struct Starter {
     shared: Arc<Shared>,
     orders: mpsc::Receiver<Order>,
     server: Option<Server>,
+    /// Keeps the zygote's descriptor in the poller.
+    zygote: Option<OwnedFd>,
 }
 
 impl Starter {
     pub(crate) fn new(shared: Arc<Shared>, orders: mpsc::Receiver<Order>) -> Self {
-        Self { shared, orders, server: None }
+        Self { shared, orders, server: None, zygote: None }
     }
 
     pub(crate) fn run(mut self) {
         self.shared.own_thread();
         let (ends, ended) = mpsc::channel();
         let passes = self.shared.output.as_ref().and_then(|_| self.pass_output_through(ends));
+        self.watch_zygote();
         while let Ok(order) = self.orders.recv() {
             match order {
                 Order::Start { place, worker } => self.start(place, worker),
                 Order::Snapshot { worker } => self.snapshot(worker),
+                Order::LookAtServers => self.look_at_servers(),
                 Order::Quit => break,
             }
         }
         if let (Some(output), Some(passes)) = (&self.shared.output, passes) {
             output.quit(&ended, passes, self.shared.settings.stop_timeout);
         }
+    }
+
+    /// Lets the reactor notice the end of the zygote, so that it does not stay as a zombie.
+    fn watch_zygote(&mut self) {
+        if self.shared.settings.method == StartMethod::Fork {
+            let copy = server::with_zygote(|zygote| zygote.process.fd.try_clone().ok()).flatten();
+            self.zygote = copy.filter(|fd| reactor::watch_server(&self.shared.poller, fd).is_ok());
+        }
+    }
+
+    /// Takes the status of what has ended.
+    fn look_at_servers(&mut self) {
+        if self.server.as_ref().is_some_and(Server::has_ended) {
+            self.server = None;
+        }
+        server::forget_dead_zygote();
     }
 
     /// Starts the thread for what workers print. It drops `ends` when it ends.
@@ -143,7 +165,11 @@ impl Starter {
         })?;
         drop((far_commands, far_said, memory, pipes));
         let (process, greeted) = match settings.method {
-            StartMethod::Spawn => (self.run_executable("worker", far)?, false),
+            StartMethod::Spawn => {
+                let process = self.run_executable("worker", far)?;
+                self.launched();
+                (process, false)
+            }
             StartMethod::ForkServer => (self.fork_by_server(&lifeline, far)?, true),
             StartMethod::Fork => {
                 let asked = server::with_zygote(|zygote| zygote.request(&far));
@@ -153,12 +179,17 @@ impl Starter {
                     Some(Err(error)) => return Err(error.into()),
                 }
                 drop(far);
+                self.launched();
                 let process = self.greeting(&lifeline, None)?;
                 let refused = || server::with_zygote(Server::refusal).flatten();
                 (process.ok_or_else(|| refused().unwrap_or_else(|| lost("zygote")))?, true)
             }
         };
         Ok(Ends { process, segment, bell, lifeline, control, greeted })
+    }
+
+    fn launched(&self) {
+        self.shared.locked(|state| state.counters.launches += 1);
     }
 
     fn fork_by_server(&mut self, lifeline: &OwnedFd, far: OwnedFd) -> std::io::Result<Process> {
@@ -168,11 +199,15 @@ impl Starter {
                 Some(server) => server,
                 None => {
                     let (socket, far) = sys::socket_pair()?;
-                    Server { socket, process: self.run_executable("server", far)? }
+                    let process = self.run_executable("server", far)?;
+                    // Unwatched, its end is noticed when the next worker is asked for.
+                    let _ = reactor::watch_server(&self.shared.poller, &process.fd);
+                    Server { socket, process }
                 }
             };
             if server.request(&far).is_ok() {
                 drop(far);
+                self.launched();
                 let process = self.greeting(lifeline, Some(&server))?;
                 let refusal = if process.is_none() { server.refusal() } else { None };
                 self.server = Some(server);
@@ -307,7 +342,7 @@ impl crate::state::State {
         self.places[place].start_at = Some(sys::now() + wait);
     }
 
-    /// A worker has its state; it gets what it has missed, and then tasks.
+    /// A worker has its state, or lags behind: it gets what it has missed, and then tasks.
     pub(crate) fn caught_up(
         &mut self,
         worker: WorkerId,
@@ -317,6 +352,12 @@ impl crate::state::State {
         let Some(link) = self.link(worker) else { return };
         if link.phase == crate::link::Phase::Dying {
             return;
+        }
+        if link.gap {
+            if let Some((after, update)) = snapshot {
+                link.fill_gap(after, update, shared.settings.update_backlog);
+            }
+            return self.pump(shared);
         }
         let born_after = link.born_after;
         let after = snapshot.as_ref().map_or(born_after, |(after, _)| *after);
@@ -330,10 +371,11 @@ impl crate::state::State {
         link.phase = crate::link::Phase::Ready;
         link.was_ready = true;
         link.deadline = None;
+        link.waiting = 0;
         let held = std::mem::take(&mut link.held);
         let held = held.into_iter().filter(|(epoch, _)| *epoch > after);
-        let mut updates = snapshot.into_iter().chain(held).map(|(_, update)| Out::Update(update));
-        if updates.try_for_each(|update| link.send(update)).is_err() {
+        let mut updates = snapshot.into_iter().chain(held);
+        if updates.try_for_each(|(epoch, update)| link.send(Out::Update(epoch, update))).is_err() {
             link.kill();
         }
         if born_after == 0 {

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::builder::{Settings, WhenFull};
 use crate::error::{Error, ErrorKind};
 use crate::events::Note;
-use crate::link::{Link, Out, Phase, Update};
+use crate::link::{Link, Phase, Update};
 use crate::output::Output;
 use crate::service::WorkerId;
 use crate::spin::Spin;
@@ -38,6 +38,8 @@ pub struct Counters {
     pub repeats: u64,
     /// Workers that died without being told to.
     pub deaths: u64,
+    /// Processes that were started, or asked for, to become workers.
+    pub launches: u64,
     /// Workers that became ready.
     pub starts: u64,
     /// Workers that were replaced after their share of tasks.
@@ -274,21 +276,13 @@ impl Shared {
                 return Err(Error::closed());
             }
             state.epoch += 1;
-            for place in &mut state.places {
-                let Some(link) = &mut place.link else { continue };
-                match link.phase {
-                    Phase::Starting | Phase::Catching => {
-                        link.held.push((state.epoch, update.clone()));
-                    }
-                    Phase::Ready | Phase::Retiring => {
-                        if link.send(Out::Update(update.clone())).is_err() {
-                            link.kill();
-                        }
-                    }
-                    Phase::Dying => {}
+            let epoch = state.epoch;
+            for link in state.links() {
+                if link.tell(epoch, update, self.settings.update_backlog) {
+                    let _ = self.orders.send(Order::Snapshot { worker: link.id });
                 }
             }
-            Ok(state.epoch)
+            Ok(epoch)
         })
     }
 

@@ -148,6 +148,14 @@ impl Process {
         }
     }
 
+    /// Whether the process has ended, and is a zombie at most.
+    pub(crate) fn has_ended(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut fds = [PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        retry_on_intr(|| poll(&mut fds, Some(&now))).is_ok_and(|n| n > 0)
+    }
+
     /// Ends the process for sure. That it has ended already is fine.
     pub(crate) fn kill(&self) {
         let _ = rustix::process::pidfd_send_signal(&self.fd, Signal::KILL);

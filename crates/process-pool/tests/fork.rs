@@ -14,7 +14,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lab::{Ask, Setup, Told, Twin1, ask, kill, lab as builder, number, until};
+use lab::{Ask, Setup, Told, Twin1, ask, children_of, exists, kill, lab as builder, number, until};
 use process_pool::{
     Builder, ErrorKind, ProcessPool, StartMethod, available_start_methods, prepare_fork, service,
 };
@@ -180,10 +180,19 @@ fn stopped_zygote() {
     let zygote = children.into_iter().find(|pid| !workers.contains(pid)).unwrap();
     kill(zygote, 19);
     kill(workers[0], 9);
-    until(|| pool.counters().deaths == 1);
+    // The starter has asked the zygote for another worker, and waits for it.
+    until(|| pool.counters().launches == 2);
     drop(pool);
     kill(zygote, 18);
-    assert_eq!(ask(&forked(Setup::Fine, 1).build().unwrap(), Ask::Echo(1)), Told::Number(1));
+    let pool = forked(Setup::Fine, 1).build().unwrap();
+    assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1));
+    // Nothing came of what the dropped pool had asked for, not even a zombie.
+    let mut expected = pool.worker_pids();
+    expected.push(zygote);
+    expected.sort_unstable();
+    let mut children = children_of(std::process::id());
+    children.sort_unstable();
+    assert_eq!(children, expected);
 }
 
 fn zygote_death() {
@@ -192,8 +201,10 @@ fn zygote_death() {
     let children = children_of(std::process::id());
     let zygote = children.into_iter().find(|pid| !workers.contains(pid)).unwrap();
     kill(zygote, 9);
+    // It does not stay as a zombie either.
+    until(|| !exists(zygote));
     assert_eq!(ask(&pool, Ask::Echo(1)), Told::Number(1), "workers live on");
-    kill(workers[0], 9);
+    lab::kill_first(&pool);
     let error = pool.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
     assert!(error.to_string().contains("the zygote has ended"), "{error}");
@@ -246,15 +257,4 @@ fn ctrl_c() {
     child.stderr.as_mut().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(err, "", "workers say nothing");
     until(|| lab::marked(&mark).is_empty());
-}
-
-fn children_of(parent: u32) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_child = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after = stat.rsplit_once(')').map(|(_, after)| after.to_owned()).unwrap_or_default();
-        after.split_whitespace().nth(1).and_then(|ppid| ppid.parse().ok()) == Some(parent)
-    };
-    pids.filter(is_child).collect()
 }

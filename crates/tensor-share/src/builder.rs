@@ -1,4 +1,4 @@
-use candle_core::{DType, Shape, Storage, Tensor};
+use candle_core::{DType, DeviceLocation, Shape, Storage, Tensor};
 use rustc_hash::FxHashSet;
 use rustix::fd::OwnedFd;
 
@@ -254,18 +254,51 @@ pub(crate) fn with_elements<T: Element, R>(
     tensor: &Tensor,
     use_elements: impl FnOnce(&[T]) -> R,
 ) -> Result<R> {
-    if !tensor.device().is_cpu() {
-        let device = format!("{:?}", tensor.device().location());
-        return Err(Cause::NotOnCpu { name: name.to_owned(), device }.into());
-    }
+    expect_cpu(name, tensor.device().location())?;
     let failed = |source| Cause::Candle { doing: "reading a tensor", source };
     let tensor = tensor.contiguous().map_err(failed)?;
     let (storage, layout) = tensor.storage_and_layout();
     let Storage::Cpu(storage) = &*storage else {
-        let device = format!("{:?}", storage.device().location());
-        return Err(Cause::NotOnCpu { name: name.to_owned(), device }.into());
+        unreachable!("invariant: a tensor's storage is on its device, which is the CPU");
     };
     let elements = T::cpu_storage_as_slice(storage).map_err(failed)?;
     let (start, end) = layout.contiguous_offsets().expect("invariant: made contiguous above");
     Ok(use_elements(&elements[start..end]))
+}
+
+/// Sees that a tensor is where this crate can read it.
+fn expect_cpu(name: &str, location: DeviceLocation) -> Result<()> {
+    match location {
+        DeviceLocation::Cpu => Ok(()),
+        other => {
+            let (name, device) = (name.to_owned(), format!("{other:?}"));
+            Err(Cause::NotOnCpu { name, device }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_tensor_on_a_gpu_is_refused_with_its_device_and_what_to_do() {
+        assert!(expect_cpu("w", DeviceLocation::Cpu).is_ok());
+        for (location, device) in [
+            (DeviceLocation::Cuda { gpu_id: 1 }, "Cuda { gpu_id: 1 }"),
+            (DeviceLocation::Metal { gpu_id: 0 }, "Metal { gpu_id: 0 }"),
+        ] {
+            let error = expect_cpu("w", location).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotOnCpu);
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "tensor w is on {device}, and only tensors in CPU memory can be shared; load \
+                     the model in the worker initializer instead, see \
+                     https://docs.rs/tensor-share/latest/tensor_share/#tensors-on-a-gpu"
+                )
+            );
+        }
+    }
 }

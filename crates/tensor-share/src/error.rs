@@ -177,19 +177,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tensor_on_a_gpu_is_refused_with_what_to_do() {
-        let (name, device) = ("w".to_owned(), "Cuda { gpu_id: 0 }".to_owned());
-        let error = Error::from(Cause::NotOnCpu { name, device });
-        assert_eq!(error.kind(), ErrorKind::NotOnCpu);
-        assert_eq!(
-            error.to_string(),
-            "tensor w is on Cuda { gpu_id: 0 }, and only tensors in CPU memory can be shared; \
-             load the model in the worker initializer instead, \
-             see https://docs.rs/tensor-share/latest/tensor_share/#tensors-on-a-gpu"
-        );
-    }
-
-    #[test]
     fn an_error_of_the_system_is_said_once() {
         let error = Error::system("lock a lease", io::Error::from_raw_os_error(4));
         assert_eq!(error.to_string(), "cannot lock a lease: Interrupted system call (os error 4)");

@@ -66,7 +66,8 @@ pub fn report() -> Result<Vec<ArenaReport>> {
     let copied = copied_arenas()?;
     for opened in cache::all() {
         let id = opened.id();
-        let own = Holder { process: process_id(), program: program(), is_alive: true };
+        let process = process_id();
+        let own = Holder { process, program: program(process), is_alive: true };
         let here = Here {
             n_tensors: opened.directory.entries.len(),
             is_mutable: opened.directory.kind == Kind::Mutable,

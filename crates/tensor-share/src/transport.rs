@@ -6,6 +6,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 
 use crate::cache;
 use crate::error::Result;
+use crate::header::Kind;
 use crate::id::ArenaId;
 use crate::opened::Opened;
 use crate::place::{Place, SharingStrategy};
@@ -37,6 +38,11 @@ impl Attachment {
     /// How the arena travels, `None` if it does not leave this process.
     pub fn strategy(&self) -> Option<SharingStrategy> {
         strategy(&self.0)
+    }
+
+    /// Whether any process may change the arena, as one may a [`MutableArena`](crate::MutableArena).
+    pub fn is_mutable(&self) -> bool {
+        self.0.directory.kind == Kind::Mutable
     }
 
     /// The descriptor to be sent. `None` if nothing needs to be sent (named arenas), or if this

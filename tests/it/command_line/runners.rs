@@ -109,3 +109,72 @@ fn neural_agents_from_standard_input_are_read_once() {
         serde_json::from_str(&super::Outcome::of(&mut command).success()).expect("a summary");
     assert_eq!(found["records_hash"], summary("candle.json", &[])["records_hash"]);
 }
+
+#[test]
+fn a_run_whose_runner_is_chosen_has_the_same_hash_and_says_why() {
+    for config in ["market_share-mm.json", "candle.json"] {
+        let expected = summary(config, &[]);
+        assert_eq!(expected.get("chosen"), None);
+        let found = summary(config, &["--runner", "auto", "--num-parallel", "2"]);
+        assert_eq!(found["records_hash"], expected["records_hash"], "{config}");
+        assert_eq!(found["runner"], "auto");
+        let chosen = found["chosen"].as_str().expect("a name");
+        assert!(["sequential", "threads", "torch"].contains(&chosen), "{chosen}");
+        let workers = if chosen == "sequential" { 0 } else { 2 };
+        assert_eq!(found["workers"], workers, "{found}");
+        let reason = found["reason"].as_str().expect("a reason");
+        let facts = ["asking an agent takes", "no two agents are asked at the same time"];
+        assert!(facts.iter().any(|fact| reason.starts_with(fact)), "{reason}");
+    }
+}
+
+#[test]
+fn the_choice_is_told_and_a_config_that_wants_fork_can_be_run() {
+    let pams = Pams::new();
+    let arguments =
+        ["run", "base.json", "--seed", "1", "--runner", "auto", "--start-method", "fork"];
+    let outcome = pams.run(&[&arguments[..], &["--num-parallel", "1"]].concat());
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    assert!(
+        outcome.stderr.starts_with("runner sequential: ") && outcome.stderr.contains("elsewhere"),
+        "{outcome:#?}"
+    );
+    assert!(outcome.stdout.contains(", auto: sequential)"), "{outcome:#?}");
+}
+
+#[test]
+fn looking_whether_agents_are_pure_changes_no_hash() {
+    let (expected, _) = run(&[]);
+    for runner in ["sequential", "threads", "processes", "torch", "auto"] {
+        let (hash, _) = run(&["--check-pure", "--runner", runner, "--num-parallel", "2"]);
+        assert_eq!(hash, expected, "{runner}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_pure_is_named_by_every_runner() {
+    let pams = Pams::new();
+    pams.write(
+        "impure.json",
+        r#"{
+        "simulation": {"markets": ["Market"], "agents": ["Agents"], "sessions": [
+            {"sessionName": 0, "iterationSteps": 20, "withOrderPlacement": true,
+             "withOrderExecution": true, "withPrint": false, "maxNormalOrders": 2}]},
+        "Market": {"class": "Market", "tickSize": 0.01, "marketPrice": 300.0},
+        "Agents": {"class": "Troublemaker", "numAgents": 2, "markets": ["Market"],
+                   "cashAmount": 10000, "assetVolume": 50, "trouble": "constant"}
+    }"#,
+    );
+    let message = |runner: &str| {
+        let arguments = ["run", "impure.json", "--seed", "1", "--num-parallel", "2", "--quiet"];
+        let more = ["--check-pure", "--runner", runner];
+        pams.run(&[&arguments[..], &more].concat()).failure(1)
+    };
+    let expected = message("sequential");
+    assert!(
+        expected.contains("agent Agents-") && expected.contains("class Troublemaker is not pure")
+    );
+    for runner in ["threads", "processes", "torch", "auto"] {
+        assert_eq!(message(runner), expected, "{runner}");
+    }
+}

@@ -169,6 +169,10 @@ fn shrink(config: &mut Json) {
     for block in config.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if let Json::Object(block) = block {
             limit(block, "numAgents", AGENTS);
+            // A text has no folder from which a path could be meant.
+            if let Some(Json::String(path)) = block.get_mut("weights") {
+                *path = format!("{}/../examples/configs/{path}", env!("CARGO_MANIFEST_DIR"));
+            }
         }
     }
 }

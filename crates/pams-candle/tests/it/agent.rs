@@ -79,6 +79,29 @@ fn weights_come_from_a_file() {
 }
 
 #[test]
+fn layers_have_the_names_of_the_file() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/normalized.pth");
+    let keys = |names: Json| json!({"weights": path, "historyLength": 4, "hiddenSizes": [3], "layerNames": names});
+    let hash = |keys: Json| run(&keys).expect("it runs").0.records_hash;
+    let plain = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/sequential.pth");
+    let plain = json!({"weights": plain, "historyLength": 4, "hiddenSizes": [3]});
+    assert_eq!(hash(keys(json!(["0", "2"]))), hash(plain));
+    for (names, expected) in [
+        (
+            json!(["0"]),
+            "expected 2 names, one for each hidden layer and one for the output, found 1",
+        ),
+        (json!(["0", "0"]), "`0` is named twice"),
+        (json!("0"), "expected an array, found the string \"0\""),
+    ] {
+        let error = run(&keys(names)).expect_err("a mistake");
+        assert!(error.contains(&format!("Networks.layerNames: {expected}")), "{error}");
+    }
+    let error = run(&json!({"layerNames": ["0", "2", "4"]})).expect_err("no file");
+    assert!(error.contains("Networks.layerNames: there is no file whose layers have names"));
+}
+
+#[test]
 fn a_group_may_be_empty() {
     assert_eq!(run(&json!({"numAgents": 0})).expect("it runs").0.orders, 0);
 }

@@ -79,7 +79,69 @@ fn what_is_no_such_network_is_refused_with_file_layers_and_shapes() {
         assert!(error.contains(part), "{part} in {error}");
     }
     let error = text("normalized.pth", &SIZES);
-    assert!(error.ends_with("1.weight belongs to no linear layer"), "{error}");
+    assert!(error.contains("normalized.pth: 1.weight belongs to no linear layer; "), "{error}");
+}
+
+/// Two hidden layers that could change places.
+fn write_square(path: &Path, names: [&str; 3]) {
+    let layer = |first: f32, n_outputs: usize| {
+        let values = (0u8..).map(|n| f32::from(n) / 8.0 + first).take(4 * n_outputs).collect();
+        Tensor::from_vec(values, (n_outputs, 4), &Device::Cpu).expect("a tensor")
+    };
+    let tensors = [layer(0.0, 4), layer(-1.0, 4), layer(0.5, 1)];
+    let named = names.map(|name| format!("{name}.weight")).into_iter().zip(tensors);
+    let named: BTreeMap<String, Tensor> = named.collect();
+    safetensors::serialize_to_file(named, None, path).expect("it can be written");
+}
+
+fn ask(networks: &Networks) -> u32 {
+    networks.network(0).ask(&[0.5, -1.0, 0.25, 0.0]).expect("it fits").to_bits()
+}
+
+#[test]
+fn an_order_that_names_do_not_tell_is_asked_for() {
+    const SQUARE: [usize; 4] = [4, 4, 4, 1];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.safetensors");
+    write_square(&path, ["encoder", "body", "head"]);
+    let error = Networks::load(&path, &SQUARE).expect_err("a guess").to_string();
+    let expected = "body.weight and encoder.weight do not tell which comes first: layerNames";
+    assert!(error.contains(expected), "{error}");
+
+    let names = |names: [&str; 3]| names.map(str::to_owned);
+    let load = |order: [&str; 3]| Networks::load_layers(&path, &names(order), &SQUARE);
+    let right = ask(&load(["encoder", "body", "head"]).expect("the layers fit"));
+    let other = ask(&load(["body", "encoder", "head"]).expect("the layers fit"));
+    assert_ne!(right, other);
+    // Numbers do tell it.
+    write_square(&path, ["net.0", "net.2", "net.10"]);
+    assert_eq!(ask(&Networks::load(&path, &SQUARE).expect("the layers fit")), right);
+}
+
+#[test]
+fn layers_that_are_named_leave_the_rest_of_a_file_alone() {
+    let names = ["0", "2"].map(str::to_owned);
+    let load = |name: &str| Networks::load_layers(&data(name), &names, &SIZES);
+    check(&load("normalized.pth").unwrap_or_else(|error| panic!("{error}")));
+    check(&load("checkpoint.pth").unwrap_or_else(|error| panic!("{error}")));
+}
+
+#[test]
+fn names_that_are_not_in_a_file_or_do_not_fit_are_refused() {
+    let error = |names: [&str; 2]| {
+        let names = names.map(str::to_owned);
+        let loaded = Networks::load_layers(&data("normalized.pth"), &names, &SIZES);
+        let error = loaded.expect_err("another network");
+        assert_eq!(error.kind(), ErrorKind::Shape);
+        error.to_string()
+    };
+    let missing = error(["0", "head"]);
+    assert!(missing.contains("normalized.pth: there is no head.weight among "), "{missing}");
+    assert!(missing.ends_with(": 1.weight, 2.bias, 2.weight"), "{missing}");
+    let vector = error(["0", "1"]);
+    assert!(vector.ends_with("1.weight has the shape [3], and a linear layer is a matrix"));
+    let swapped = error(["2", "0"]);
+    assert!(swapped.contains("its layers (2.weight, 0.weight) have the shapes"), "{swapped}");
 }
 
 #[test]

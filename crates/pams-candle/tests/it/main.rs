@@ -6,6 +6,7 @@ use tensor_share::ShareAlloc;
 
 mod agent;
 mod loading;
+mod models;
 mod networks;
 
 #[global_allocator]

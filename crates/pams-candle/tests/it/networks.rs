@@ -66,5 +66,5 @@ fn other_floats_are_converted_and_other_numbers_refused() {
     let networks = layer(DType::F64).expect("floats");
     assert_eq!(networks.network(0).ask(&[1.0, 2.0]).expect("it fits").to_bits(), 3f32.to_bits());
     let error = layer(DType::U8).expect_err("no floats");
-    assert_eq!(error.to_string(), "layer head holds U8, not floats");
+    assert_eq!(error.to_string(), "head holds U8, not floats");
 }

@@ -1,12 +1,11 @@
 //! Where the questions of an agent-parallel run are answered.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use pams_agent::{AgentError, AgentState, Markets, SharedAgent, Turn};
+use pams_agent::{AgentState, SharedAgent};
 use pams_config::SimulationSettings;
 use pams_core::random::Generator;
 use pams_core::{Account, AgentId, Instruction, MarketView, StepDelta};
 
+use crate::asking::{Purity, Subject, class_of};
 use crate::population::Population;
 
 /// Runs tasks somewhere: on threads, in processes, on other machines.
@@ -118,6 +117,7 @@ pub struct Replica {
     pub(crate) agents: Vec<SharedAgent>,
     /// The classes of the agents, in the order of ids, each with its number of agents in a row.
     pub(crate) classes: Vec<(String, usize)>,
+    pub(crate) purity: Purity,
 }
 
 impl Replica {
@@ -126,6 +126,7 @@ impl Replica {
             markets: markets.to_vec(),
             agents: population.agents.iter().map(|agent| agent.constant().clone()).collect(),
             classes: population.classes.clone(),
+            purity: population.purity,
         }
     }
 
@@ -159,27 +160,24 @@ impl Replica {
     pub(crate) fn reply(&self, question: Question) -> Reply {
         let Question { agent, account, state, mut generator, .. } = question;
         let mut instructions = Vec::new();
-        let mut turn = Turn::new(agent, &account, &mut generator, &mut instructions);
-        let constant = &self.agents[agent.index()];
-        let outcome =
-            ask(|| constant.submit_orders(&state, &Markets::new(&self.markets), &mut turn));
+        let subject = Subject {
+            agent,
+            constant: &self.agents[agent.index()],
+            state: &state,
+            markets: &self.markets,
+            account: &account,
+        };
+        let outcome = match self.purity {
+            Purity::Trusted => subject.ask(&mut generator, &mut instructions),
+            Purity::Checked => {
+                let class = class_of(&self.classes, agent);
+                subject.ask_twice(class, &mut generator, &mut instructions)
+            }
+        };
         let outcome = match outcome {
             Ok(()) => Ok(instructions),
             Err(error) => Err(error.to_string()),
         };
         Reply { generator, outcome }
     }
-}
-
-/// Asks an agent; a panic becomes an error, so that it ends the run alike wherever it happens.
-pub(crate) fn ask(question: impl FnOnce() -> Result<(), AgentError>) -> Result<(), AgentError> {
-    // What the question has written to is dropped with the run that the error ends.
-    catch_unwind(AssertUnwindSafe(question)).unwrap_or_else(|panic| {
-        let message = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
-        Err(format!("the agent panicked: {message}").into())
-    })
 }

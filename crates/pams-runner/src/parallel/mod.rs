@@ -17,7 +17,6 @@ use crate::error::{Error, ErrorKind};
 use crate::population::{Population, Submissions};
 use crate::recorder::Recorder;
 
-pub(crate) use executor::ask;
 pub use executor::{Answer, Executor, ExecutorError, Question, Replica, Reply, StartPlan, Task};
 pub use threads::ThreadExecutor;
 
@@ -64,6 +63,17 @@ impl Parallel {
     ) -> Self {
         let splitting = splitting.unwrap_or_else(|| Box::new(evenly));
         Self { executor, splitting, plan }
+    }
+
+    /// The same with another executor.
+    ///
+    /// # Errors
+    ///
+    /// When the other one can't be prepared any more.
+    pub(crate) fn with_executor(self, executor: Box<dyn Executor>) -> Result<Self, Error> {
+        let mut other = Self { executor, ..self };
+        other.prepare()?;
+        Ok(other)
     }
 
     /// To be called when the run is set up.

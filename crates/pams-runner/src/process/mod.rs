@@ -14,6 +14,7 @@ mod wire;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pams_agent::Registry;
 use pams_config::SimulationSettings;
@@ -59,6 +60,7 @@ pub struct ProcessExecutor<I: WorkerInitializer = ()> {
     executable: Option<PathBuf>,
     environment: Vec<(String, String)>,
     mutable_memory: bool,
+    start_timeout: Option<Duration>,
     running: Option<Running<I>>,
 }
 
@@ -110,6 +112,7 @@ impl<I: WorkerInitializer> ProcessExecutor<I> {
             executable: None,
             environment: Vec::new(),
             mutable_memory: false,
+            start_timeout: None,
             running: None,
         }
     }
@@ -146,6 +149,12 @@ impl<I: WorkerInitializer> ProcessExecutor<I> {
     #[must_use]
     pub fn mutable_memory(self, is_fine: bool) -> Self {
         Self { mutable_memory: is_fine, ..self }
+    }
+
+    /// Sets how long a worker may take until its initializer is through. By default a minute.
+    #[must_use]
+    pub fn start_timeout(self, timeout: Duration) -> Self {
+        Self { start_timeout: Some(timeout), ..self }
     }
 }
 
@@ -191,6 +200,9 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
         }
         for (name, value) in &self.environment {
             builder = builder.env(name, value);
+        }
+        if let Some(timeout) = self.start_timeout {
+            builder = builder.start_timeout(timeout);
         }
         if let Some(path) = &self.executable {
             builder = builder.executable(path);

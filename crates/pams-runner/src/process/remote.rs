@@ -10,7 +10,8 @@ use pams_core::StepDelta;
 use serde::de::DeserializeOwned;
 
 use super::service::answer;
-use super::wire::{CODEC, Crew, Update, WireQuestion, WireReply, encode};
+use super::wire::{Crew, Update, WireQuestion, WireReply, encode};
+use crate::codec::CODEC;
 use crate::parallel::{Answer, ExecutorError, Replica, StartPlan, Task};
 
 /// A worker on the other side of a connection.

@@ -9,9 +9,9 @@ use pams_core::{Account, AgentId, Instruction, MarketView, StepDelta};
 use process_pool::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::asking::Purity;
+use crate::codec::{self, CODEC};
 use crate::parallel::{ExecutorError, Question, Replica, Reply};
-
-pub(crate) const CODEC: bincode::config::Configuration = bincode::config::standard();
 
 /// What a worker starts with: the agents. The markets come with the first update.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,6 +19,7 @@ pub(crate) struct Crew {
     /// The classes of the agents, in the order of ids, each with its number of agents in a row.
     classes: Vec<(String, usize)>,
     agents: Vec<Bytes>,
+    purity: Purity,
     /// The keys of the memory that the agents speak of, whose descriptors come along.
     pub(crate) memory: Vec<u128>,
 }
@@ -74,7 +75,8 @@ impl Crew {
                 agents.push(bytes);
             }
         }
-        Ok(Self { classes: replica.classes.clone(), agents, memory: Vec::new() })
+        let (classes, purity) = (replica.classes.clone(), replica.purity);
+        Ok(Self { classes, agents, purity, memory: Vec::new() })
     }
 
     /// Says with which keys the memory comes that the agents speak of.
@@ -91,7 +93,7 @@ impl Crew {
                 agents.push(decode_agent(class, bytes, registry)?);
             }
         }
-        Ok(Replica { markets: Vec::new(), agents, classes: self.classes })
+        Ok(Replica { markets: Vec::new(), agents, classes: self.classes, purity: self.purity })
     }
 }
 
@@ -130,7 +132,7 @@ impl WireReply {
 }
 
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Bytes, bincode::error::EncodeError> {
-    bincode::serde::encode_to_vec(value, CODEC).map(Bytes)
+    codec::encode(value).map(Bytes)
 }
 
 pub(crate) fn decode_state(

@@ -1,12 +1,17 @@
 //! Broadcasts, snapshots for late workers, attachments.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use process_pool::{Attachment, Bytes, ErrorKind, Key, Snapshot, TaskOptions};
+use process_pool::{
+    Attachment, Builder, Bytes, ErrorKind, Key, ProcessPool, Snapshot, TaskOptions,
+};
 
 use crate::Test;
-use crate::lab::{Ask, News, Setup, Told, ask, counted, file, kill, lab, number, pool, until};
+use crate::lab::{
+    Ask, Lab, News, Picky, Place, Setup, Told, ask, counted, file, kill, kill_first, lab, number,
+    pool, until, wait_for,
+};
 
 pub(crate) const TESTS: &[Test] = &[
     ("all_workers_have_a_broadcast_before_later_tasks", before_later_tasks),
@@ -17,12 +22,17 @@ pub(crate) const TESTS: &[Test] = &[
     ("an_update_that_always_fails_is_the_pools_error", failing_update),
     ("an_update_that_fails_once_replaces_the_worker", update_fails_once),
     ("broadcasting_needs_snapshots", needs_snapshots),
+    ("updates_for_a_busy_worker_make_way_for_a_snapshot", busy_worker),
+    ("updates_for_a_starting_worker_make_way_for_a_snapshot", starting_worker),
+    ("no_task_misses_an_update_that_made_way", no_update_is_missed),
     ("an_attachment_is_sent_once", attachment_once),
     ("attachments_of_initializers_and_broadcasts", attachments_elsewhere),
     ("a_replacement_gets_attachments_again", attachments_again),
     ("hundreds_of_attachments_in_one_message", many_attachments),
     ("thousands_of_attachments_behind_a_busy_worker", attachments_and_a_full_socket),
     ("a_detached_key_is_sent_again", detach),
+    ("a_key_detached_behind_a_busy_worker_is_sent_again", detach_while_busy),
+    ("a_request_that_cannot_be_encoded_leaves_no_descriptor", encoding_fails),
 ];
 
 fn before_later_tasks() {
@@ -60,7 +70,7 @@ fn snapshots() {
 
 fn broadcasts_and_deaths() {
     // The owner keeps its state and the number of the last broadcast under one lock.
-    let state = Arc::new(std::sync::Mutex::new(0));
+    let state = Arc::new(Mutex::new(0));
     let of = state.clone();
     let builder = lab(Setup::Fine, 3).max_deaths(1000).max_failed_starts(1000);
     let pool = builder.snapshots(move || counted(*of.lock().unwrap())).build().unwrap();
@@ -87,7 +97,7 @@ fn stale_snapshot() {
     for n in 1..=3 {
         pool.broadcast(&News::Add(n)).unwrap();
     }
-    kill(pool.worker_pids()[0], 9);
+    kill_first(&pool);
     let error = pool.submit(&Ask::News).and_then(process_pool::Task::wait).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("includes broadcast 1 at most; 3 had been sent"), "{error}");
@@ -97,7 +107,7 @@ fn panicking_snapshot() {
     let pool = lab(Setup::Fine, 1).snapshots(|| std::panic::resume_unwind(Box::new(()))).build();
     let pool = pool.unwrap();
     pool.broadcast(&News::Add(1)).unwrap();
-    kill(pool.worker_pids()[0], 9);
+    kill_first(&pool);
     let error = pool.submit(&Ask::News).and_then(process_pool::Task::wait).unwrap_err();
     assert!(error.to_string().ends_with("the owner's code panicked"), "{error}");
 }
@@ -120,6 +130,95 @@ fn update_fails_once() {
 fn needs_snapshots() {
     let error = pool(1).broadcast(&News::Add(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
+}
+
+/// An owner that keeps what it has told under one lock, with a pool whose rings are small.
+struct Owner {
+    pool: ProcessPool<Lab>,
+    told: Arc<Mutex<u64>>,
+    /// How often the pool has asked for a snapshot.
+    asked: Arc<AtomicU64>,
+}
+
+impl Owner {
+    fn new(builder: Builder<Lab>, backlog: usize) -> Self {
+        let (told, asked) = (Arc::new(Mutex::new(0)), Arc::new(AtomicU64::new(0)));
+        let (of, count) = (told.clone(), asked.clone());
+        let builder = builder.snapshots(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            counted(*of.lock().unwrap())
+        });
+        let builder = builder.ring_capacity(4096).update_backlog(backlog);
+        Self { pool: builder.build_unready().unwrap(), told, asked }
+    }
+
+    /// Tells some news; the result is the number of the last.
+    fn tell(&self, times: u64) -> u64 {
+        for _ in 0..times {
+            let mut told = self.told.lock().unwrap();
+            *told = self.pool.broadcast(&News::Add(*told + 1)).unwrap();
+        }
+        *self.told.lock().unwrap()
+    }
+}
+
+fn busy_worker() {
+    let owner = Owner::new(lab(Setup::Fine, 1), 10_000);
+    let place = Place::new("busy");
+    let (here, go) = (place.path("here"), place.path("go"));
+    let busy = owner.pool.submit(&Ask::Meet(here.clone(), go.clone())).unwrap();
+    wait_for(&here);
+    let before = owner.pool.counters().bytes_sent;
+    let last = owner.tell(5000);
+    std::fs::write(go, "").unwrap();
+    busy.wait().unwrap();
+    assert_eq!(ask(&owner.pool, Ask::News), Told::News((1..=last).collect()));
+    let asked = owner.asked.load(Ordering::SeqCst);
+    assert!((1..=20).contains(&asked), "{asked} snapshots for 10,000 bytes each of 180,000");
+    let sent = owner.pool.counters().bytes_sent - before;
+    assert!(sent < 100_000, "{sent} bytes of 180,000");
+    assert_eq!(owner.pool.counters().deaths, 0);
+}
+
+fn starting_worker() {
+    let place = Place::new("starting");
+    let go = place.path("go");
+    let owner = Owner::new(lab(Setup::Await(go.clone()), 1), 1000);
+    until(|| owner.pool.worker_pids().len() == 1);
+    let last = owner.tell(500);
+    std::fs::write(go, "").unwrap();
+    assert_eq!(ask(&owner.pool, Ask::News), Told::News((1..=last).collect()));
+    assert_eq!(owner.asked.load(Ordering::SeqCst), 1);
+    assert!(owner.pool.counters().bytes_sent < 5000, "the snapshot, and few updates after it");
+}
+
+fn no_update_is_missed() {
+    let builder = lab(Setup::Fine, 2).max_deaths(1000).max_failed_starts(1000);
+    let owner = Owner::new(builder, 0);
+    let mut random = crate::lab::Random(7);
+    for _ in 0..20 {
+        let mut tasks = Vec::new();
+        for _ in 0..100 {
+            let last = owner.tell(random.below(20) + 1);
+            let options = match random.below(4) {
+                0 => with(u128::from(last), "text"),
+                _ => TaskOptions::default(),
+            };
+            tasks.push((last, owner.pool.submit_with(&Ask::News, options).unwrap()));
+            if random.below(10) == 0 {
+                owner.pool.detach(&[Key(u128::from(last))]);
+            }
+        }
+        if let Some(pid) = owner.pool.worker_pids().first() {
+            kill(*pid, 9);
+        }
+        for (last, task) in tasks {
+            let Told::News(news) = task.wait().unwrap() else { panic!("another answer") };
+            assert!(news.len() as u64 >= last, "{} of {last}", news.len());
+            assert!(news.iter().zip(1..).all(|(told, n)| *told == n), "{news:?}");
+        }
+    }
+    assert!(owner.asked.load(Ordering::SeqCst) > 20);
 }
 
 fn with(key: u128, text: &str) -> TaskOptions {
@@ -160,7 +259,7 @@ fn attachments_again() {
     }
 }
 
-fn many_attachments() {
+pub(crate) fn many_attachments() {
     let pool = pool(2);
     let fd = file("same");
     let attachments = (0..300).map(|key| Attachment::new(Key(key), fd.clone())).collect();
@@ -209,4 +308,34 @@ fn detach() {
     pool.detach(&[Key(1)]);
     assert_eq!(read("two"), Told::Text("two".into()));
     let _ = number(&ask(&pool, Ask::Pid));
+}
+
+fn detach_while_busy() {
+    let builder = lab(Setup::Fine, 1).ring_capacity(4096).snapshots(|| counted(0));
+    let pool = builder.build().unwrap();
+    let place = Place::new("detach-busy");
+    let (here, go) = (place.path("here"), place.path("go"));
+    let busy = pool.submit(&Ask::Meet(here.clone(), go.clone())).unwrap();
+    wait_for(&here);
+    // More than the ring takes: what follows waits in line.
+    pool.broadcast(&News::All(vec![u64::MAX; 10_000])).unwrap();
+    for text in ["one", "two"] {
+        let attachment = Attachment::new(Key(2), file(text));
+        pool.broadcast_with(&News::Attached(2), vec![attachment]).unwrap();
+        pool.detach(&[Key(2)]);
+    }
+    std::fs::write(go, "").unwrap();
+    busy.wait().unwrap();
+    assert_eq!(ask(&pool, Ask::Setup), Told::Text("two".into()));
+    assert_eq!(pool.counters().deaths, 0);
+}
+
+fn encoding_fails() {
+    let pool = pool(1);
+    let refused = pool.submit_with(&Ask::Carry(Picky(13)), with(1, "lost"));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Codec);
+    let error = pool.submit(&Ask::Read(1)).unwrap().wait().unwrap_err();
+    assert_eq!(error.to_string(), "worker 0: no such attachment");
+    let found = pool.submit_with(&Ask::Read(1), with(1, "found")).unwrap();
+    assert_eq!(found.wait().unwrap(), Told::Text("found".into()));
 }

@@ -10,9 +10,10 @@ use std::time::Duration;
 use process_pool::{ErrorKind, ProcessPool, StartMethod};
 
 use crate::lab::{
-    Ask, Lab, Place, Random, Setup, Told, env, hang, interruptible, kill, lab, marked, pool, until,
-    wait_for,
+    Ask, Lab, Place, Random, Setup, Told, children_of, env, hang, interruptible, kill, lab, marked,
+    pool, until, wait_for,
 };
+use crate::rogue::{Deed, Rogue};
 use crate::{Test, hostile, limits};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -27,6 +28,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_panic_with_tasks_queued_leaves_nothing", panic_leaves_nothing),
     ("an_exit_without_drop_leaves_nothing", exit_leaves_nothing),
     ("a_parent_killed_at_random_moments_leaves_nothing", parent_killed),
+    ("workers_that_the_kernel_does_not_signal_leave_nothing", no_death_signal),
+    ("a_worker_of_another_parent_ends_at_once", other_parent),
     ("sigterm_leaves_nothing", sigterm),
     ("ctrl_c_ends_everything_once", ctrl_c),
 ];
@@ -95,7 +98,8 @@ fn drop_ends_all() {
 fn farewell() {
     let place = Place::new("farewell");
     let path = place.path("said");
-    drop(lab(Setup::Farewell(path.clone()), 1).build().unwrap());
+    let pool = lab(Setup::Farewell(path.clone()), 1).stop_timeout(Duration::from_secs(200));
+    drop(pool.build().unwrap());
     assert!(std::path::Path::new(&path).exists());
 }
 
@@ -211,15 +215,41 @@ fn exit_leaves_nothing() {
 
 fn parent_killed() {
     let mut random = Random(5);
+    let place = Place::new("parents");
     for round in 0..100 {
         let method = ["spawn", "forkserver"][round % 2];
         let mut scenario = Scenario::new("works").env("POOL_IT_METHOD", method);
+        scenario.command.env("TMPDIR", place.path(""));
         let mut child = scenario.start();
         // From before `main` to well into the work and the shutdown.
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
         scenario.nothing_left();
+    }
+    assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0, "nor a file");
+}
+
+/// The second line: a worker without the signal at its parent's death sees the socket's end.
+fn no_death_signal() {
+    let mut scenario = Scenario::new("deaf");
+    let mut child = at_work(&mut scenario);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    scenario.nothing_left();
+}
+
+/// The look at the parent: a process whose parent died before it could ask for the signal.
+fn other_parent() {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    for role in ["worker", "server"] {
+        let kind = SocketType::SEQPACKET;
+        let (near, far) =
+            socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env("PROCESS_POOL_ROLE", format!("{role}:1")).stdin(Stdio::from(far));
+        assert_eq!(command.status().unwrap().code(), Some(113));
+        drop(near);
     }
 }
 
@@ -252,9 +282,8 @@ pub(crate) fn forgotten() {
     let error = lab(Setup::Fine, 2).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotInitialized);
     assert!(error.to_string().starts_with("`process_pool::init` was not called"), "{error}");
-    assert!(
-        std::fs::read_to_string("/proc/self/task/self/children").unwrap_or_default().is_empty()
-    );
+    assert_eq!(children_of(std::process::id()), []);
+    assert_eq!(std::fs::read_dir("/proc/self/task").unwrap().count(), 1, "no thread either");
 }
 
 fn method() -> StartMethod {
@@ -271,6 +300,12 @@ pub(crate) fn scenario(name: &str) {
             drop(tasks.into_iter().next().map(process_pool::Task::wait));
             hang();
         }
+        "deaf" => {
+            let pool = ProcessPool::<Rogue>::builder(&()).workers(2).build().unwrap();
+            pool.map(&[Deed::ForgetDeath, Deed::ForgetDeath, Deed::ForgetDeath]).unwrap();
+            println!("ready");
+            hang();
+        }
         "panics" => {
             let pool = pool(2);
             let _tasks: Vec<_> = (0..20).map(|_| pool.submit(&Ask::Hang).unwrap()).collect();
@@ -280,6 +315,7 @@ pub(crate) fn scenario(name: &str) {
         "descriptors" => limits::descriptors(),
         "few_descriptors" => limits::few_descriptors(),
         "no_descriptors" => limits::no_descriptors(),
+        "attachments_at_the_limit" => limits::attachments(),
         "no_processes" => limits::no_processes(),
         "small_files" => limits::small_files(),
         "no_memory" => limits::no_memory(),
@@ -295,6 +331,7 @@ pub(crate) fn scenario(name: &str) {
         "second_init" => hostile::second_init(),
         "no_status" => hostile::no_status(),
         "events" => crate::inside::events(),
+        "recycles" => crate::inside::recycles(),
         "prints" => crate::inside::prints(),
         "prints_into_a_full_pipe" => crate::inside::full_pipe(),
         other => panic!("no scenario {other}"),

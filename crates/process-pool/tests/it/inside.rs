@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use process_pool::Output;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::field::{Field, Visit};
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::Test;
@@ -13,6 +15,7 @@ use crate::lab::{Ask, Setup, ask, kill, lab, pool, until};
 
 pub(crate) const TESTS: &[Test] = &[
     ("events_of_workers_arrive_with_their_number", || Scenario::new("events").passes()),
+    ("recycling_makes_no_warning", || Scenario::new("recycles").passes()),
     ("lines_of_workers_stay_whole", lines_stay_whole),
     ("a_pool_ends_while_nobody_reads_its_output", nobody_reads),
     ("output_can_be_inherited", inherited),
@@ -36,11 +39,16 @@ impl<S: tracing::Subscriber> Layer<S> for Seen {
     }
 }
 
-pub(crate) fn events() {
+/// What this process's subscriber hears from now on.
+fn hear(levels: LevelFilter) -> Seen {
     let seen = Seen::default();
-    let levels = tracing_subscriber::filter::LevelFilter::INFO;
     let subscriber = tracing_subscriber::registry().with(levels).with(seen.clone());
     tracing::subscriber::set_global_default(subscriber).unwrap();
+    seen
+}
+
+pub(crate) fn events() {
+    let seen = hear(LevelFilter::INFO);
     let pool = pool(1);
     ask(&pool, Ask::Event("hello".into()));
     let has = |text: &str| seen.0.lock().unwrap().iter().any(|line| line.contains(text));
@@ -50,9 +58,35 @@ pub(crate) fn events() {
         first,
         "WARN process_pool::worker message=hello answer=42 worker=worker 0 target=\"it::lab\""
     );
+    ask(&pool, Ask::Spanned("blue".into()));
+    until(|| has("beside blue"));
+    let lines = std::mem::take(&mut *seen.0.lock().unwrap());
+    let expected = [
+        ("deep", "outer{step=3 found=\"much\"}:inner"),
+        ("shallow", "outer{step=3 found=\"much\"}"),
+        ("beside", "outer{step=3 found=\"much\"}"),
+    ];
+    let expected = expected.map(|(place, spans)| {
+        format!(
+            "WARN process_pool::worker message={place} blue worker=worker 0 target=\"it::lab\" \
+             spans={spans:?}"
+        )
+    });
+    assert_eq!(lines, expected);
     kill(pool.worker_pids()[0], 9);
     until(|| has("was killed by SIGKILL"));
     assert!(!has("too fine"));
+}
+
+pub(crate) fn recycles() {
+    let seen = hear(LevelFilter::TRACE);
+    let pool = lab(Setup::Fine, 1).recycle_after(2).build().unwrap();
+    pool.map(&vec![Ask::Echo(1); 10]).unwrap();
+    until(|| pool.counters().recycled == 5);
+    pool.shutdown().unwrap();
+    let seen = seen.0.lock().unwrap();
+    let warnings: Vec<_> = seen.iter().filter(|line| !line.starts_with("TRACE")).collect();
+    assert!(warnings.is_empty(), "{warnings:?}");
 }
 
 pub(crate) fn prints() {
@@ -75,7 +109,12 @@ pub(crate) fn full_pipe() {
     let builder = lab(Setup::Fine, 2).stop_timeout(Duration::from_millis(100));
     let pool = builder.build().unwrap();
     let _blocked: Vec<_> = (0..2).map(|_| pool.submit(&Ask::Print(u64::MAX)).unwrap()).collect();
-    until(|| pool.counters().bytes_sent > 100);
+    // A pipe to the test, which reads neither, takes no more: the pool waits to write into it.
+    let (out, err) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+    until(|| {
+        let mut fds = [&out, &err].map(|fd| PollFd::new(fd, PollFlags::OUT));
+        poll(&mut fds, Some(&Timespec::default())).unwrap() < fds.len()
+    });
     drop(pool);
 }
 

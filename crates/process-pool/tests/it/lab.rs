@@ -61,6 +61,10 @@ pub(crate) enum Ask {
     Print(u64),
     /// An event with this message, at the level of a warning and at that of a trace.
     Event(String),
+    /// The same event inside of two spans, and inside of the outer one.
+    Spanned(String),
+    /// Cannot be sent when 13.
+    Carry(Picky),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,6 +207,17 @@ impl Service for Lab {
                 print!("unfinished");
                 Told::Number(0)
             }
+            Ask::Spanned(text) => {
+                let outer = tracing::info_span!("outer", step = 3, found = tracing::field::Empty);
+                let within = outer.enter();
+                outer.record("found", "much");
+                tracing::info_span!("inner").in_scope(|| tracing::warn!("deep {text}"));
+                tracing::warn!("shallow {text}");
+                drop(within);
+                tracing::warn!(parent: &outer, "beside {text}");
+                Told::Number(0)
+            }
+            Ask::Carry(picky) => Told::Picky(picky),
             Ask::Event(text) => {
                 tracing::warn!(answer = 42, "{text}");
                 tracing::trace!("too fine");
@@ -352,6 +367,13 @@ pub(crate) fn kill(pid: u32, signal: i32) {
     let _ = kill_process(pid, signal);
 }
 
+/// Kills a worker, and waits until it is dead: it may answer meanwhile.
+pub(crate) fn kill_first(pool: &ProcessPool<Lab>) {
+    let deaths = pool.counters().deaths;
+    kill(pool.worker_pids()[0], 9);
+    until(|| pool.counters().deaths > deaths);
+}
+
 /// A directory of a test's own, gone at its end.
 pub(crate) struct Place(std::path::PathBuf);
 
@@ -378,6 +400,23 @@ pub(crate) fn file(text: &str) -> Arc<OwnedFd> {
     let fd = rustix::fs::memfd_create("it", rustix::fs::MemfdFlags::CLOEXEC).expect("made");
     rustix::io::write(fd.as_fd(), text.as_bytes()).expect("written");
     Arc::new(fd)
+}
+
+/// The children of a process, living or waiting to be waited for.
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("listed").flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after = stat.rsplit_once(')').map(|(_, after)| after.to_owned()).unwrap_or_default();
+        after.split_whitespace().nth(1).and_then(|ppid| ppid.parse().ok()) == Some(parent)
+    };
+    pids.filter(is_child).collect()
+}
+
+/// Whether a process is there, be it as a zombie.
+pub(crate) fn exists(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// The living processes in whose environment a variable has this value.

@@ -12,13 +12,17 @@ use process_pool::{ErrorKind, ProcessPool, StartMethod};
 use crate::Test;
 use crate::ends::Scenario;
 use crate::lab::{
-    Ask, Place, Random, Setup, Told, Twin1, ask, env, kill, lab, number, pool, until,
+    Ask, Place, Random, Setup, Told, Twin1, ask, children_of, env, kill, kill_first, lab, number,
+    pool, until,
 };
 
 pub(crate) const TESTS: &[Test] = &[
     ("descriptors_do_not_grow_with_tasks_or_pools", || Scenario::new("descriptors").passes()),
     ("a_pool_works_with_64_descriptors", || Scenario::new("few_descriptors").passes()),
     ("a_pool_without_descriptors_is_an_error", || Scenario::new("no_descriptors").passes()),
+    ("attachments_at_the_limit_of_descriptors", || {
+        Scenario::new("attachments_at_the_limit").passes();
+    }),
     ("a_pool_without_processes_is_an_error", || Scenario::new("no_processes").passes()),
     ("a_limit_on_files_is_an_error_and_no_signal", || Scenario::new("small_files").passes()),
     ("a_worker_without_memory_dies_and_is_replaced", || Scenario::new("no_memory").passes()),
@@ -62,7 +66,8 @@ pub(crate) fn descriptors() {
         if round == 200 {
             memory = resident();
         }
-        let pool = lab(Setup::Fine, 1).build().unwrap();
+        let method = if round % 4 == 0 { StartMethod::ForkServer } else { StartMethod::Spawn };
+        let pool = lab(Setup::Fine, 1).start_method(method).build().unwrap();
         if round % 10 == 0 {
             assert_eq!(number(&ask(&pool, Ask::Echo(3))), 3);
         }
@@ -110,6 +115,12 @@ pub(crate) fn no_descriptors() {
     pool(2).map(&[Ask::Echo(1)]).unwrap();
 }
 
+/// A message with more descriptors than its worker may hold is that task's error.
+pub(crate) fn attachments() {
+    limit(rustix::process::Resource::Nofile, 64);
+    crate::broadcast::many_attachments();
+}
+
 pub(crate) fn small_files() {
     limit(rustix::process::Resource::Fsize, 100_000);
     let error = lab(Setup::Fine, 2).build().unwrap_err();
@@ -128,6 +139,19 @@ pub(crate) fn no_processes() {
             return println!("skipped: cannot become another user");
         }
     }
+    // The fork server is refused a process, and says so to the pool.
+    let served = lab(Setup::Fine, 1).start_method(StartMethod::ForkServer).build().unwrap();
+    let workers = served.worker_pids();
+    let children = children_of(std::process::id());
+    let server = children.into_iter().find(|pid| !workers.contains(pid)).unwrap();
+    let few = rustix::process::Rlimit { current: Some(1), maximum: Some(1) };
+    let pid = rustix::process::Pid::from_raw(server.cast_signed());
+    rustix::process::prlimit(pid, rustix::process::Resource::Nproc, few).unwrap();
+    kill_first(&served);
+    let error = served.submit(&Ask::Echo(1)).and_then(process_pool::Task::wait).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Start);
+    assert!(error.to_string().contains("Resource temporarily unavailable"), "{error}");
+
     limit(rustix::process::Resource::Nproc, 1);
     let error = lab(Setup::Fine, 2).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Start);
@@ -201,9 +225,12 @@ pub(crate) fn nested() {
     if let Some(path) = env("POOL_IT_DELETE") {
         std::fs::remove_file(path).unwrap();
     }
-    let pool = pool(2);
-    assert_eq!(ask(&pool, Ask::Env("PROCESS_POOL_ROLE".into())), Told::Text(String::new()));
-    assert_eq!(pool.map(&[Ask::Echo(1), Ask::Echo(2)]).unwrap().len(), 2);
+    for method in [StartMethod::Spawn, StartMethod::ForkServer] {
+        let pool = lab(Setup::Fine, 2).start_method(method).build().unwrap();
+        let role = Ask::Env("PROCESS_POOL_ROLE".into());
+        assert_eq!(ask(&pool, role), Told::Text(String::new()));
+        assert_eq!(pool.map(&[Ask::Echo(1), Ask::Echo(2)]).unwrap().len(), 2);
+    }
 }
 
 pub(crate) fn helper() {
@@ -219,12 +246,13 @@ pub(crate) fn helper() {
 }
 
 pub(crate) fn forgetful_helper() {
-    for (path, text) in [
-        ("/bin/true", "exited with status 0 and never called `process_pool::init`"),
-        ("/bin/cat", "and never called `process_pool::init`"),
+    let (short, long) = (Duration::from_secs(1), Duration::from_secs(200));
+    for (path, timeout, text) in [
+        ("/bin/true", long, "exited with status 0 and never called `process_pool::init`"),
+        ("/bin/cat", short, "and never called `process_pool::init`"),
     ] {
         let builder = lab(Setup::Fine, 2).executable(path);
-        let error = builder.start_timeout(Duration::from_secs(1)).build().unwrap_err();
+        let error = builder.start_timeout(timeout).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Start);
         assert!(error.to_string().contains(text), "{error}");
     }

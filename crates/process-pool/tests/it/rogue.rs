@@ -30,6 +30,8 @@ pub(crate) enum Deed {
     Nest,
     /// Uses another panic hook.
     Hook,
+    /// Wants no signal when its parent dies.
+    ForgetDeath,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -110,6 +112,7 @@ impl Service for Rogue {
                 numbers = nested.worker_pids();
                 self.nested = Some(nested);
             }
+            Deed::ForgetDeath => rustix::process::set_parent_process_death_signal(None)?,
             Deed::Hook => std::panic::set_hook(Box::new(|_| panic!("hooked"))),
         }
         Ok(Reply::Numbers(numbers))

@@ -60,8 +60,8 @@ impl Lease {
                 continue;
             }
             let process = process_id();
-            let said = writeln!(file, "{process}\n{}", program());
-            if let Err(error) = said {
+            // In one call: the first arena that a process opens waits for it.
+            if let Err(error) = file.write_all(format!("{process}\n").as_bytes()) {
                 fs::remove_file(&path).ok();
                 return Err(Error::system(format!("write {}", path.display()), error));
             }
@@ -130,16 +130,16 @@ fn read_holder(file: File) -> Holder {
     let mut text = String::new();
     // Not yet written or not readable: the holder lives all the same.
     drop(file.take(4096).read_to_string(&mut text));
-    let (process, program) = text.split_once('\n').unwrap_or_default();
-    let process = process.parse().unwrap_or(0);
-    Holder { process, program: program.trim_end().to_owned() }
+    let process = text.lines().next().and_then(|line| line.parse().ok()).unwrap_or(0);
+    Holder { process, program: program(process) }
 }
 
 pub(crate) fn process_id() -> u32 {
     getpid().as_raw_nonzero().get().unsigned_abs()
 }
 
-pub(crate) fn program() -> String {
-    fs::read_to_string("/proc/self/comm")
+/// The name of a process's program, empty if the system does not tell it.
+pub(crate) fn program(process: u32) -> String {
+    fs::read_to_string(format!("/proc/{process}/comm"))
         .map_or_else(|_| String::new(), |name| name.trim_end().to_owned())
 }

@@ -39,7 +39,9 @@ impl<A> ShareAlloc<A> {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for ShareAlloc<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if let Some(address) = slot::take(layout) {
+        if may_be_mapped(layout)
+            && let Some(address) = slot::take(layout)
+        {
             return address;
         }
         // SAFETY: the caller's promise (a size that is not zero) is passed on.
@@ -48,11 +50,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for ShareAlloc<A> {
 
     #[inline]
     unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
-        if range::contains(address.addr()) {
+        if may_be_mapped(layout) && range::contains(address.addr()) {
             return released(address);
         }
-        // SAFETY: the address is not in the range, so the inner allocator gave it out, with this
-        // layout by the caller's promise.
+        // SAFETY: all that is given out in the range has a size that `may_be_mapped`, and by the
+        // caller's promise the address was given out with this layout. So the inner allocator did.
         unsafe { self.inner.dealloc(address, layout) }
     }
 
@@ -65,15 +67,22 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for ShareAlloc<A> {
 
     #[inline]
     unsafe fn realloc(&self, address: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if range::contains(address.addr()) {
+        if may_be_mapped(layout) && range::contains(address.addr()) {
             // SAFETY: the address is in the range, as was just seen; that it was given out with this
             // layout, and that the new size is possible, are the caller's promises.
             return unsafe { self.move_out(address, layout, new_size) };
         }
-        // SAFETY: the address is not in the range, so the inner allocator gave it out, with this
-        // layout by the caller's promise, as is that the new size is possible.
+        // SAFETY: as in `dealloc`, the inner allocator gave the address out with this layout; that the
+        // new size is possible is the caller's promise.
         unsafe { self.inner.realloc(address, layout, new_size) }
     }
+}
+
+/// Whether a layout is one of those that [`slot::armed`] takes. Most allocations of a program are
+/// not, which the compiler often knows.
+#[inline]
+fn may_be_mapped(layout: Layout) -> bool {
+    layout.size().is_multiple_of(slot::UNIT)
 }
 
 impl<A: GlobalAlloc> ShareAlloc<A> {

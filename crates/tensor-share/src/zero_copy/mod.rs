@@ -36,8 +36,11 @@
 //!    content of a file makes an invalid value (`every_pattern_of_bits_is_read_back`; other dtypes
 //!    are refused: `dtypes_without_elements_are_refused`).
 //! 6. **No two vectors overlap.** The directory is checked before anything is allocated, whoever
-//!    wrote it: ascending offsets, multiples of 64, inside of the file
-//!    (`header::tests::a_signed_header_never_leaves_the_file_or_shares_a_byte`).
+//!    wrote it: ascending offsets, multiples of 64, inside of a file of whole pages. The capacity of
+//!    a vector is its tensor's bytes and what is left up to the next multiple of 64, where another
+//!    tensor may begin
+//!    (`header::tests::a_signed_header_never_leaves_the_file_or_shares_a_byte`; what is pushed into
+//!    the rest reaches no neighbour: the test of 9).
 //! 7. **The bytes do not change by themselves.** A memory file is sealed against writing and
 //!    resizing, and the seals are checked on the descriptor that is mapped
 //!    (`unsealed_memory_files_are_refused`). A named object has no seals: it belongs to the same
@@ -58,8 +61,11 @@
 //! 11. **Everybody else is served as before.** `alloc`, `alloc_zeroed`, `realloc` and `dealloc` of
 //!     all other memory go to the inner allocator unchanged: `alloc_zeroed` is forwarded rather
 //!     than made of `alloc` plus zeroing, `realloc` rather than made of `alloc`, copy and `dealloc`
-//!     (`other_allocations_reach_the_inner_allocator_unchanged`). An allocation costs one
-//!     comparison with a thread-local number more, a deallocation one comparison of addresses
+//!     (`other_allocations_reach_the_inner_allocator_unchanged`). Since the size of a mapped vector is
+//!     a multiple of 64, and `dealloc` and `realloc` are told the layout that `alloc` was, every other
+//!     size is passed on without a further look, which the compiler often does by itself
+//!     (`sizes_that_no_mapped_vector_has_are_passed_on`). Of the rest, an allocation costs one
+//!     comparison with a thread-local number, a deallocation one of the upper bits of its address
 //!     (benchmark `share`).
 //! 12. **`dealloc` neither allocates nor locks**, so it may run wherever memory may be freed: all it
 //!     touches are atomics in static tables and, for the last user, one system call.

@@ -5,22 +5,26 @@
 //! allocations in it live, and which arena it holds, so that `dealloc` finds its region with one
 //! subtraction and one load, without a lock and without an allocation.
 
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::id::ArenaId;
 
-/// 256 GiB of addresses, which cost nothing until they are used.
-const RANGE: usize = 1 << 38;
+/// 256 GiB of addresses, which cost nothing until they are used. The range begins at a multiple of
+/// its length, so all its addresses have the same upper bits.
+const RANGE: usize = 1 << RANGE_BITS;
+const RANGE_BITS: u32 = 38;
 const CHUNK: usize = 1 << 21;
 const N_CHUNKS: usize = RANGE / CHUNK;
-/// Larger than every address minus every address, so nothing lies in a range that was not reserved.
-const UNRESERVED: usize = 1 << 63;
+/// The upper bits of no address, so nothing lies in a range that was not reserved.
+const UNRESERVED: usize = usize::MAX;
 
-static START: AtomicUsize = AtomicUsize::new(UNRESERVED);
+/// The upper bits of the addresses in the range.
+static UPPER: AtomicUsize = AtomicUsize::new(UNRESERVED);
 /// For each chunk the first chunk of its region plus 1, 0 if it is free.
 static FIRST: [AtomicU32; N_CHUNKS] = [const { AtomicU32::new(0) }; N_CHUNKS];
 /// For the first chunk of a region: its allocations and its opener.
@@ -36,7 +40,12 @@ static NEXT: Mutex<usize> = Mutex::new(0);
 /// Whether an address lies in the range.
 #[inline]
 pub(super) fn contains(address: usize) -> bool {
-    address.wrapping_sub(START.load(Ordering::Relaxed)) < RANGE
+    address >> RANGE_BITS == UPPER.load(Ordering::Relaxed)
+}
+
+/// Where the range begins, once it is reserved.
+fn range_start() -> usize {
+    UPPER.load(Ordering::Relaxed) << RANGE_BITS
 }
 
 /// A part of the range that holds one arena. The value is its opener's share in it.
@@ -79,7 +88,7 @@ impl Region {
 
     /// The address at which the segment begins, with the provenance that mappings have.
     pub(super) fn start(&self) -> *mut u8 {
-        ptr::with_exposed_provenance_mut(START.load(Ordering::Relaxed) + self.first * CHUNK)
+        ptr::with_exposed_provenance_mut(range_start() + self.first * CHUNK)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,19 +116,34 @@ fn find(from: usize, to: usize, n_chunks: usize) -> Option<usize> {
 
 /// Takes the range out of the addresses of the process, once. The caller holds [`NEXT`].
 fn reserve() -> Result<(), Full> {
-    if START.load(Ordering::Relaxed) != UNRESERVED {
+    if UPPER.load(Ordering::Relaxed) != UNRESERVED {
         return Ok(());
     }
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // Twice as much, in which a range that begins at a multiple of its length lies for sure.
     // SAFETY: without MAP_FIXED the kernel picks free addresses, so no memory in use changes.
-    let range = unsafe { mmap_anonymous(ptr::null_mut(), RANGE, ProtFlags::empty(), flags) };
-    let range = range.map_err(|_| Full::NoAddresses)?;
-    START.store(range.expose_provenance(), Ordering::Relaxed);
+    let found = unsafe { mmap_anonymous(ptr::null_mut(), 2 * RANGE, ProtFlags::empty(), flags) };
+    let found = found.map_err(|_| Full::NoAddresses)?;
+    let before = found.expose_provenance().next_multiple_of(RANGE) - found.addr();
+    let range = found.wrapping_byte_add(before);
+    give_back(found, before);
+    give_back(range.wrapping_byte_add(RANGE), RANGE - before);
+    UPPER.store(range.addr() >> RANGE_BITS, Ordering::Relaxed);
     Ok(())
 }
 
+/// Gives addresses back that `reserve` took and does not need.
+fn give_back(start: *mut c_void, len: usize) {
+    if len > 0 {
+        // SAFETY: the addresses are part of the mapping that `reserve` has just made, which nobody
+        // knows yet and nobody can use.
+        let unmapped = unsafe { munmap(start, len) };
+        debug_assert!(unmapped.is_ok(), "a part of a mapping is unmapped");
+    }
+}
+
 fn first_of(address: usize) -> usize {
-    let chunk = (address - START.load(Ordering::Relaxed)) / CHUNK;
+    let chunk = (address - range_start()) / CHUNK;
     // Whoever asks has a share in the region, so the entry cannot change.
     FIRST[chunk].load(Ordering::Relaxed) as usize - 1
 }
@@ -137,7 +161,7 @@ pub(super) fn release(address: usize) {
         return;
     }
     let n_chunks = LENGTH[first].load(Ordering::Relaxed) as usize;
-    let start = START.load(Ordering::Relaxed) + first * CHUNK;
+    let start = range_start() + first * CHUNK;
     let start = ptr::with_exposed_provenance_mut(start);
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
     // SAFETY: the region belongs to nobody any more: the counter says that its opener and all its
@@ -158,9 +182,8 @@ pub(super) fn release(address: usize) {
 pub(super) fn regions() -> Vec<(ArenaId, std::ops::Range<usize>)> {
     // No claim runs meanwhile; a region that ends meanwhile is one more, which does no harm.
     let _claiming = NEXT.lock();
-    let range = START.load(Ordering::Relaxed);
     let mut regions = Vec::new();
-    if range == UNRESERVED {
+    if UPPER.load(Ordering::Relaxed) == UNRESERVED {
         return regions;
     }
     let mut chunk = 0;
@@ -172,7 +195,7 @@ pub(super) fn regions() -> Vec<(ArenaId, std::ops::Range<usize>)> {
         let n_chunks = LENGTH[chunk].load(Ordering::Relaxed) as usize;
         let [high, low] = [0, 1].map(|half| ARENA[chunk][half].load(Ordering::Relaxed));
         let arena = ArenaId::from_key(u128::from(high) << 64 | u128::from(low));
-        let start = range + chunk * CHUNK;
+        let start = range_start() + chunk * CHUNK;
         regions.push((arena, start..start + n_chunks * CHUNK));
         chunk += n_chunks;
     }

@@ -6,6 +6,10 @@ use std::ptr;
 
 use super::range;
 
+/// Mapped vectors have a capacity of so many bytes, or a multiple. Tensors begin at multiples of it,
+/// so what is behind the last element up to the next multiple is nobody else's.
+pub(super) const UNIT: usize = 64;
+
 /// A size of 0 is never asked of a global allocator, so it stands for "not armed".
 const DISARMED: usize = 0;
 
@@ -45,8 +49,10 @@ fn take_slowly(slot: &Slot, layout: Layout) -> Option<*mut u8> {
     Some(address)
 }
 
-/// Runs `allocate` with the slot armed for one allocation of this size and alignment.
+/// Runs `allocate` with the slot armed for one allocation of this size, a multiple of [`UNIT`], and
+/// alignment.
 pub(super) fn armed<R>(layout: Layout, address: *mut u8, allocate: impl FnOnce() -> R) -> R {
+    assert!(layout.size().is_multiple_of(UNIT), "invariant: a capacity in units");
     SLOT.with(|slot| {
         slot.align.set(layout.align());
         slot.address.set(address);

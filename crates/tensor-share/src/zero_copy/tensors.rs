@@ -113,19 +113,24 @@ fn allocate<T: Element>(
     entry: &Entry,
     between: &mut impl FnMut(),
 ) -> Option<CpuStorage> {
-    let n = entry.n_elements();
-    let layout = Layout::array::<T>(n).ok()?;
+    let layout = Layout::array::<T>(capacity::<T>(entry)).ok()?;
     if layout.size() == 0 {
         return Some(T::to_cpu_storage_owned(Vec::new()));
     }
     let place = region.start().wrapping_add(entry.offset);
     let mut vector = slot::armed(layout, place, || {
         between();
-        Vec::<T>::with_capacity(n)
+        Vec::<T>::with_capacity(capacity::<T>(entry))
     });
     // The compiler may believe that fresh memory is nowhere else, so it must not see the comparison.
     let found = black_box(vector.as_mut_ptr()).expose_provenance();
-    (found == place.addr() && vector.capacity() == n).then(|| T::to_cpu_storage_owned(vector))
+    (found == place.addr() && vector.capacity() == capacity::<T>(entry))
+        .then(|| T::to_cpu_storage_owned(vector))
+}
+
+/// The elements of an entry, and room up to where the next one may begin.
+pub(super) fn capacity<T: Element>(entry: &Entry) -> usize {
+    entry.bytes.next_multiple_of(slot::UNIT) / size_of::<T>()
 }
 
 fn filled(mut storage: CpuStorage, entry: &Entry) -> MappedTensor {

@@ -34,7 +34,7 @@ fn an_armed_allocation_taken_by_somebody_else_is_ordinary_memory() {
     let mapped = map_after(&file, &directory, || {
         calls += 1;
         if calls == 2 {
-            thief = Vec::<u8>::with_capacity(5000);
+            thief = Vec::<u8>::with_capacity(5056);
         }
     });
     assert_eq!(mapped.unwrap().unwrap_err(), WhyCopied::NoAllocator);
@@ -42,9 +42,9 @@ fn an_armed_allocation_taken_by_somebody_else_is_ordinary_memory() {
     assert!(has_region(directory.id), "its memory stays");
 
     // It can use the memory for whatever it likes, and grow out of it.
-    thief.resize(5000, 7);
+    thief.resize(5056, 7);
     thief.push(8);
-    assert_eq!((thief[0], thief[4999], thief[5000]), (7, 7, 8));
+    assert_eq!((thief[0], thief[5055], thief[5056]), (7, 7, 8));
     assert!(!range::contains(thief.as_ptr().addr()));
     assert!(!has_region(directory.id), "and goes with its last user");
 }
@@ -78,6 +78,21 @@ fn a_string_that_takes_the_place_of_the_first_tensor_is_a_string() {
     assert!(!has_region(directory.id));
 }
 
+#[test]
+fn sizes_that_no_mapped_vector_has_are_passed_on() {
+    let (file, directory) = sealed(3, 5000);
+    let mapped = map_after(&file, &directory, || {
+        assert!(!range::contains(Vec::<u8>::with_capacity(5000).as_ptr().addr()));
+    });
+    assert_eq!(mapped.unwrap().unwrap().len(), 3);
+    // In other words, each of the vectors has a size that may be mapped.
+    let capacities = [1, 63, 64, 65, 128].map(|n_bytes| {
+        let (_, directory) = sealed(1, n_bytes);
+        super::tensors::capacity::<u8>(&directory.entries[0])
+    });
+    assert_eq!(capacities, [64, 64, 64, 128, 128]);
+}
+
 /// A place that nothing is mapped at and that may be given out.
 fn place() -> range::Region {
     range::Region::claim(4096, ArenaId::random().unwrap()).unwrap()
@@ -86,18 +101,18 @@ fn place() -> range::Region {
 #[test]
 fn only_the_size_and_alignment_that_are_waited_for_are_answered() {
     let place = place();
-    let layout = Layout::from_size_align(48, 16).unwrap();
-    let others = [(48, 8), (48, 32), (49, 16), (47, 16)];
+    let layout = Layout::from_size_align(192, 16).unwrap();
+    let others = [(192, 8), (192, 32), (193, 16), (191, 16), (128, 16), (256, 16)];
     let others = others.map(|(size, align)| Layout::from_size_align(size, align).unwrap());
     let answered = slot::armed(layout, place.start(), || others.map(slot::take));
-    assert_eq!(answered, [None; 4]);
+    assert_eq!(answered, [None; 6]);
     assert_eq!(slot::take(layout), None, "disarmed afterwards");
 }
 
 #[test]
 fn another_thread_is_not_answered() {
     let place = place();
-    let layout = Layout::from_size_align(48, 16).unwrap();
+    let layout = Layout::from_size_align(64, 16).unwrap();
     let answered = slot::armed(layout, place.start(), || {
         let other = std::thread::spawn(move || slot::take(layout).is_some());
         other.join().unwrap()

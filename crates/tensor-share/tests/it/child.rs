@@ -10,8 +10,10 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Serialize;
 use tensor_share::{
     Arena, MutableArena, SharedTensor, SharingStrategy, attach, collect, copied_arenas, detach,
+    sweep,
 };
 
+use crate::same_bits::{digest, results};
 use crate::util::{Place, address, arena, decode, elements, encode, range};
 
 /// A process that runs a scenario.
@@ -99,7 +101,7 @@ fn told(name: &str) -> Option<String> {
 }
 
 #[expect(clippy::print_stdout, reason = "how this process answers")]
-fn say(what: impl std::fmt::Display) {
+pub(crate) fn say(what: impl std::fmt::Display) {
     println!("@{what}");
     std::io::stdout().flush().unwrap();
 }
@@ -234,6 +236,35 @@ fn run(scenario: &str, value: &[u8], key: u128) {
             say("in a step");
             for_ever();
         }
+        "same bits" => {
+            let shared: Vec<SharedTensor> = decode(value);
+            let tensors: Vec<_> = shared.iter().map(|one| one.tensor().unwrap()).collect();
+            let pairs = tensors.chunks(2).map(|pair| [&pair[0], &pair[1]]);
+            let digests: Vec<u64> = pairs.map(|pair| digest(&results(pair))).collect();
+            say(format!("{digests:?}"));
+        }
+        "sweep" => say(sweep().unwrap().processes),
+        "make and drop for ever" => loop {
+            let arena = arena(Place::FileSystem, &[("x", &range(9))]);
+            let again: SharedTensor = decode(&encode(&arena.shared("x").unwrap()));
+            say(head(&again.tensor().unwrap()));
+        },
+        "open and drop for ever" => {
+            // The parent holds the arena, so it is opened and closed each time.
+            let shared: SharedTensor = decode(value);
+            loop {
+                say(head(&shared.clone().tensor().unwrap()));
+            }
+        }
+        "train and look for ever" => {
+            let arena: MutableArena = decode(value);
+            let one = Tensor::ones(3, candle_core::DType::F32, &Device::Cpu).unwrap();
+            loop {
+                arena.var("x").unwrap().add(&one).unwrap();
+                say(arena.snapshot().unwrap().version);
+            }
+        }
+        "kill others at any moment" => crate::killed::kill_others_at_any_moment(),
         other => panic!("no scenario {other}"),
     }
 }

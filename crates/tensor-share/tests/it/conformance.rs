@@ -7,7 +7,7 @@ use tensor_share::{
 };
 
 use crate::util::{
-    Place, address, arena, builder, decode, elements, encode, names_of, range, try_decode,
+    Place, address, arena, builder, decode, elements, encode, mutable, names_of, range, try_decode,
 };
 
 macro_rules! suite {
@@ -252,21 +252,13 @@ fn what_a_message_speaks_of_is_collected_once(place: Place) {
     assert_eq!(arena.n_tensors(), 1);
 }
 
-fn mutable(place: Place, tensors: &[(&str, &Tensor)]) -> MutableArena {
-    let mut builder = builder(place);
-    for (name, tensor) in tensors {
-        builder.add(name, tensor.dtype(), tensor.shape().clone()).unwrap();
-    }
-    let mut writer = builder.create().unwrap();
-    for (name, tensor) in tensors {
-        writer.write(name, tensor).unwrap();
-    }
-    writer.open_to_all().unwrap()
-}
-
 fn a_sealed_arena_is_not_mutable_and_the_other_way_round(place: Place) {
     let sealed = arena(place, &[("x", &range(4))]);
     let mutable = mutable(place, &[("x", &range(4))]);
+    let is_mutable = |encode: &dyn Fn() -> Vec<u8>| collect(encode).1[0].is_mutable();
+    assert!(!is_mutable(&|| encode(&sealed)));
+    assert!(is_mutable(&|| encode(&mutable)));
+    assert!(is_mutable(&|| encode(&mutable.var("x").unwrap())));
     let error = try_decode::<MutableArena>(&encode(&sealed)).unwrap_err();
     assert!(error.contains("is sealed, the handle wants mutable"), "{error}");
     let error = try_decode::<Arena>(&encode(&mutable)).unwrap_err();

@@ -1,6 +1,8 @@
 //! Limits and damage: an error that says what to do, never a signal.
 
+use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -186,7 +188,7 @@ fn more_arenas_than_mappings_are_an_error_with_both_numbers() {
 }
 
 /// What a shell does to have a /dev/shm of this size of its own.
-fn own_shm(size: &str) -> Option<String> {
+pub(crate) fn own_shm(size: &str) -> Option<String> {
     let mount = format!("mount -t tmpfs -o size={size} tmpfs /dev/shm &&");
     let tried = std::process::Command::new("unshare")
         .args(["-m", "sh", "-c", &format!("{mount} true")])
@@ -211,6 +213,58 @@ fn a_full_dev_shm_is_an_error_with_both_sizes() {
     let mut worker =
         start_after(&shell, "make", &(SharingStrategy::FileDescriptor, 5_000_000usize));
     assert_eq!(worker.line(), "made");
+}
+
+/// A control group whose processes may use so many bytes of memory.
+struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    fn new(limit: u64) -> Option<Self> {
+        let name = format!("tensor-share-test-{}", std::process::id());
+        // Version 1 first: the root of version 2 is a plain folder there.
+        let kinds = [("memory", "memory.limit_in_bytes"), ("", "memory.max")];
+        for (root, file) in kinds {
+            let group = Path::new("/sys/fs/cgroup").join(root).join(&name);
+            if std::fs::create_dir(&group).is_err() {
+                continue;
+            }
+            let group = Self(group);
+            let opened = std::fs::OpenOptions::new().write(true).open(group.0.join(file));
+            if opened.is_ok_and(|mut file| write!(file, "{limit}").is_ok()) {
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    /// What a shell does to be in the group.
+    fn shell(&self) -> String {
+        format!("echo $$ > {}/cgroup.procs || exit 1;", self.0.display())
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir(&self.0));
+    }
+}
+
+#[test]
+fn a_memory_file_larger_than_its_control_group_allows_is_an_error() {
+    let Some(group) = ControlGroup::new(200 << 20) else {
+        return skipped("no control group can be made here");
+    };
+    let make = |n_bytes: usize| {
+        let value = (SharingStrategy::FileDescriptor, n_bytes);
+        start_after(&group.shell(), "make", &value).line()
+    };
+    let error = make(300 << 20);
+    assert!(error.starts_with("no memory for arena "), "{error}");
+    assert!(error.contains("asked 314576896 bytes, the machine has "), "{error}");
+    let free = error.split("has ").nth(1).unwrap().split(' ').next().unwrap();
+    let free: u64 = free.parse().unwrap();
+    assert!((1..=200 << 20).contains(&free), "what the group has left, not the machine: {free}");
+    assert_eq!(make(20 << 20), "made");
 }
 
 #[test]

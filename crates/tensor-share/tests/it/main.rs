@@ -5,6 +5,7 @@ mod child;
 mod conformance;
 mod corpus;
 mod faults;
+mod killed;
 mod loading;
 mod models;
 mod processes;

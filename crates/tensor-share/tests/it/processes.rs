@@ -1,11 +1,14 @@
 //! Several processes: reading, writing, dying.
 
-use candle_core::Tensor;
+use candle_core::{DType, Device, Tensor};
 use serde::Serialize;
-use tensor_share::{ArenaId, MutableArena, SharedTensor, SharingStrategy, report, sweep};
+use tensor_share::{
+    ArenaId, ErrorKind, MutableArena, SharedTensor, SharingStrategy, report, sweep,
+};
 
-use crate::child::{from_hex, start};
-use crate::util::{Place, arena, builder, decode, elements, encode, names_of, range};
+use crate::child::{from_hex, start, start_after};
+use crate::soundness::skipped;
+use crate::util::{Place, arena, decode, elements, encode, mutable, names_of, range};
 
 const BOTH: [Place; 2] = [Place::FileDescriptor, Place::FileSystem];
 
@@ -137,6 +140,40 @@ fn the_next_start_sweeps() {
     assert_eq!(names_of(shared.arena_id()), [""; 0]);
 }
 
+/// What a shell does to be another user.
+fn as_another_user() -> Option<&'static str> {
+    let shell = "exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\";";
+    let tried = std::process::Command::new("sh")
+        .args(["-c", shell])
+        .arg(std::env::current_exe().unwrap())
+        .arg("--list")
+        .stdout(std::process::Stdio::null())
+        .status();
+    if tried.is_ok_and(|status| status.success()) {
+        return Some(shell);
+    }
+    skipped("only root can start a program as another user, who must be able to read it");
+    None
+}
+
+#[test]
+fn what_another_user_shares_is_refused_here_and_left_to_that_user() {
+    let Some(shell) = as_another_user() else { return };
+    let mut maker = start_after(shell, "make and stay", &SharingStrategy::FileSystem);
+    let shared: SharedTensor = decode(&from_hex(&maker.line()));
+    let id = shared.arena_id();
+    let error = shared.tensor().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Untrusted);
+    assert!(error.to_string().contains("belongs to user 65534"), "{error}");
+    assert!(report().unwrap().iter().all(|arena| arena.id != id));
+    maker.kill();
+    sweep().unwrap();
+    assert_eq!(names_of(id).len(), 2, "these are not ours to remove");
+    let mut sweeper = start_after(shell, "sweep", &());
+    assert_eq!(sweeper.line(), "1", "the process that was killed");
+    assert_eq!(names_of(id), [""; 0]);
+}
+
 #[test]
 fn a_panic_leaves_nothing() {
     let arena = arena(Place::FileSystem, &[("x", &range(10))]);
@@ -192,18 +229,15 @@ fn a_report_names_sizes_and_holders() {
     }
 }
 
-fn mutable(place: Place) -> MutableArena {
-    let mut builder = builder(place);
-    builder.add("x", candle_core::DType::F32, 3).unwrap();
-    let mut writer = builder.create().unwrap();
-    writer.slice_mut::<f32>("x").unwrap().fill(0.0);
-    writer.open_to_all().unwrap()
+/// An arena of three zeros that all may change.
+fn zeros(place: Place) -> MutableArena {
+    mutable(place, &[("x", &Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap())])
 }
 
 #[test]
 fn all_processes_train_a_mutable_arena() {
     for place in BOTH {
-        let arena = mutable(place);
+        let arena = zeros(place);
         let mut workers = [(); 3].map(|()| start("train", &arena));
         for worker in &mut workers {
             assert_eq!(worker.line(), "trained");
@@ -217,16 +251,12 @@ fn all_processes_train_a_mutable_arena() {
 #[test]
 fn a_writer_killed_in_a_step_stops_no_snapshot() {
     for place in BOTH {
-        let arena = mutable(place);
+        let arena = zeros(place);
         let mut worker = start("step and stay", &arena);
         assert_eq!(worker.line(), "in a step");
         worker.kill();
         assert_eq!(arena.snapshot().unwrap().version, 0, "its step did not end");
-        arena
-            .var("x")
-            .unwrap()
-            .add(&Tensor::ones(3, candle_core::DType::F32, &candle_core::Device::Cpu).unwrap())
-            .unwrap();
+        arena.var("x").unwrap().add(&Tensor::ones(3, DType::F32, &Device::Cpu).unwrap()).unwrap();
         assert_eq!(arena.version().unwrap(), 1);
     }
 }

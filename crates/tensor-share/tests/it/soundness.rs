@@ -144,8 +144,11 @@ impl InplaceOp1 for Grow {
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, _: &Layout) -> Result<()> {
         let CpuStorage::F32(vector) = storage else { panic!("f32") };
-        let n = vector.len();
-        vector.push(77.0);
+        // First into what is left of its place, then out of it.
+        let (n, capacity) = (vector.len(), vector.capacity());
+        while vector.len() <= capacity {
+            vector.push(77.0);
+        }
         assert_eq!(vector[n - 1].to_bits(), 99f32.to_bits());
         vector.truncate(n);
         vector.shrink_to_fit();
@@ -168,8 +171,8 @@ fn a_mapped_vector_that_grows_moves_out() {
 
 #[test]
 fn other_allocations_keep_their_addresses() {
-    // The sizes of the tensors, on this thread and on another one, before, between and after.
-    let make = || vec![1u8; 400];
+    // The layout that the tensors have, on this thread and on another one, before and after.
+    let make = || vec![1u32; 112];
     let before = make();
     let arena = arena(Place::FileDescriptor, &[("x", &range(100)), ("y", &range(100))]);
     let after = make();
@@ -177,7 +180,7 @@ fn other_allocations_keep_their_addresses() {
     let mapped = address(&arena.tensor("x").unwrap());
     for vector in [before, after, other] {
         assert!(vector.as_ptr().addr().abs_diff(mapped) > 4096);
-        assert_eq!(vector, [1; 400]);
+        assert_eq!(vector, [1; 112]);
     }
 }
 
@@ -232,6 +235,32 @@ fn the_kernel_keeps_a_sealed_file_as_it_is() {
     assert!(rustix::fs::ftruncate(file, 0).is_err());
     let stat = fstat(file).unwrap();
     assert_eq!(usize::try_from(stat.st_size).unwrap(), arena.bytes());
+}
+
+#[test]
+fn a_named_object_is_read_only_once_it_is_finished() {
+    use std::os::unix::fs::PermissionsExt;
+    let modes = |id| {
+        let mode = |name: &String| std::fs::metadata(format!("/dev/shm/{name}")).unwrap();
+        names_of(id).iter().map(|name| mode(name).permissions().mode() & 0o7777).collect::<Vec<_>>()
+    };
+    for (is_sealed, mode) in [(true, 0o400), (false, 0o600)] {
+        let mut builder = builder(Place::FileSystem);
+        builder.add("x", DType::F32, 3).unwrap();
+        let mut writer = builder.create().unwrap();
+        writer.slice_mut::<f32>("x").unwrap().fill(0.0);
+        let text = format!("{writer:?}");
+        let id = text.split("ArenaId(").nth(1).unwrap()[..32].parse().unwrap();
+        assert_eq!(modes(id), [0o600], "under the name of its maker's hold alone");
+        let (sealed, open) = if is_sealed {
+            (Some(writer.seal().unwrap()), None)
+        } else {
+            (None, Some(writer.open_to_all().unwrap()))
+        };
+        assert_eq!(modes(id), [mode; 2], "one object, by which it is opened and held");
+        drop((sealed, open));
+        assert!(modes(id).is_empty());
+    }
 }
 
 #[test]

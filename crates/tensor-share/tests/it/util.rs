@@ -4,7 +4,7 @@
 use candle_core::{Device, Storage, Tensor, WithDType};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tensor_share::{Arena, ArenaBuilder, SharingStrategy};
+use tensor_share::{Arena, ArenaBuilder, MutableArena, SharingStrategy};
 
 /// Where a test puts its arenas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,18 @@ pub(crate) fn arena(place: Place, tensors: &[(&str, &Tensor)]) -> Arena {
         writer.write(name, tensor).unwrap();
     }
     writer.seal().unwrap()
+}
+
+pub(crate) fn mutable(place: Place, tensors: &[(&str, &Tensor)]) -> MutableArena {
+    let mut builder = builder(place);
+    for (name, tensor) in tensors {
+        builder.add(name, tensor.dtype(), tensor.shape().clone()).unwrap();
+    }
+    let mut writer = builder.create().unwrap();
+    for (name, tensor) in tensors {
+        writer.write(name, tensor).unwrap();
+    }
+    writer.open_to_all().unwrap()
 }
 
 /// `n` different numbers.
