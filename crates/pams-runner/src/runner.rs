@@ -234,9 +234,13 @@ impl<'l> Runner<'l> {
         let Simulation { simulator, population, .. } = &mut self.simulation;
         let (submissions, recorder) = (&mut self.submissions, &self.recorder);
         let parallel = self.crew.parallel.as_mut();
-        parallel
-            .expect("invariant: without workers agents are asked one by one")
-            .ask(&self.batch, simulator, population, submissions, recorder)
+        parallel.expect("invariant: without workers agents are asked one by one").ask(
+            &self.batch,
+            simulator,
+            population,
+            submissions,
+            recorder,
+        )
     }
 
     /// Processes the submitted lists in a random order, each followed by the high-frequency agents
