@@ -32,6 +32,7 @@ ALLOWED = {
         "pams-runner",
         "pams-candle",
     },
+    "pams-results": {"pams-core", "pams-runner"},
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,

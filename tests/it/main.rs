@@ -4,3 +4,4 @@ mod docs;
 mod equality;
 mod faults;
 mod identity;
+mod results;

@@ -1,10 +1,11 @@
 //! The command line.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pams_core::random::GeneratorKind;
+use pams_results::TableFormat;
 
 /// Run artificial-market simulations from PAMS config files.
 #[derive(Debug, Parser)]
@@ -22,12 +23,19 @@ Examples:
       Keep every order, execution and price
   pams run config.json --seed 42 --prng mt19937
       Get the numbers that PAMS 0.3.0 gives for this seed
+  pams run config.json --seed 42 --out results
+      Keep the run as tables in results/config-42, for pandas, polars and R
+  pams replay results/config-42
+      Run it again, and see whether every record is the same
+  pams diff results/config-42 results/config-43
+      Show the first record in which two runs differ
   pams check config.json
       List every mistake without running
   pams schema > pams.schema.json
       For completion and checks in an editor
 
-Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted";
+Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+`replay` and `diff`: 0 equal, 1 different, 2 something failed";
 
 const OUTPUT: &str = "Standard output carries one thing: the steps, the log, or else the summary. \
     Where it carries steps or log, the summary goes to standard error, as warnings, errors and the \
@@ -37,6 +45,10 @@ const OUTPUT: &str = "Standard output carries one thing: the steps, the log, or 
 pub(crate) enum Command {
     /// Run a simulation and end with a summary
     Run(RunArguments),
+    /// Run a kept run again, and see whether every record is the same
+    Replay(ReplayArguments),
+    /// Show the first record in which two runs differ
+    Diff(DiffArguments),
     /// List every mistake of a config without running it
     Check(CheckArguments),
     /// Print the JSON Schema of a config
@@ -58,7 +70,7 @@ pub(crate) enum ShmCommand {
     Sweep,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_long_help = OUTPUT)]
 pub(crate) struct RunArguments {
     /// The config, a JSON file; `-` reads it from standard input
@@ -107,6 +119,9 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
+
     /// Print the prices of each step to standard output as PAMS does
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) print: Option<Print>,
@@ -126,6 +141,77 @@ pub(crate) struct RunArguments {
     pub(crate) talking: Talking,
 }
 
+/// What of a run is kept in a folder.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Keeping {
+    /// Keep the run as tables in the folder DIR/CONFIG-SEED, which is complete or not there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// How the tables are written: `parquet`, `csv` or `jsonl`
+    #[arg(long, value_name = "FORMAT", default_value_t, requires = "out")]
+    pub(crate) out_format: TableFormat,
+
+    /// Keep also the best LEVELS price levels of each side of every book
+    #[arg(long, value_name = "LEVELS", requires = "out")]
+    pub(crate) depth: Option<NonZeroU32>,
+
+    /// Keep price levels only every so many steps; by default at the end of each step
+    #[arg(long, value_name = "STEPS", requires = "depth")]
+    pub(crate) depth_every: Option<NonZeroU64>,
+
+    /// Replace the run folder if there is one
+    #[arg(long, requires = "out")]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The folder of a run, made by `pams run --out`
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) run: PathBuf,
+
+    /// How agents are asked; by default as they were in the run
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) runner: Option<RunnerKind>,
+
+    /// How many threads or processes ask agents at the same time
+    #[arg(long, value_name = "N")]
+    pub(crate) num_parallel: Option<NonZeroUsize>,
+
+    /// How worker processes are started
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) start_method: Option<StartMethod>,
+
+    /// How many threads candle uses in each process that asks networks
+    #[cfg(feature = "torch")]
+    #[arg(long, value_name = "N")]
+    pub(crate) torch_threads: Option<NonZeroUsize>,
+
+    /// How worker processes get at the tensors of networks
+    #[cfg(feature = "torch")]
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) sharing_strategy: Option<SharingStrategy>,
+
+    #[command(flatten)]
+    pub(crate) talking: Talking,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// A run: its folder, or its log (`pams run --log`)
+    #[arg(value_name = "A")]
+    pub(crate) first: PathBuf,
+
+    /// The other run
+    #[arg(value_name = "B")]
+    pub(crate) second: PathBuf,
+
+    /// How many equal records are shown before the first difference
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) context: usize,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The configs, JSON files; `-` reads one from standard input
@@ -139,14 +225,14 @@ pub(crate) struct CheckArguments {
     pub(crate) talking: Talking,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Reading {
     /// Take unknown keys as warnings instead of errors, for old configs
     #[arg(long)]
     pub(crate) lenient: bool,
 }
 
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Talking {
     /// Tell nothing but errors: no progress bar, no warnings, no summary unless `--summary` asks for
     /// one. The seed is told if it was drawn and no summary has it
@@ -269,7 +355,8 @@ impl Arguments {
         match &self.command {
             Command::Run(arguments) => arguments.talking.verbosity(),
             Command::Check(arguments) => arguments.talking.verbosity(),
-            Command::Schema => Verbosity::Normal,
+            Command::Replay(arguments) => arguments.talking.verbosity(),
+            Command::Diff(_) | Command::Schema => Verbosity::Normal,
             #[cfg(feature = "torch")]
             Command::Shm { .. } => Verbosity::Normal,
         }

@@ -8,6 +8,9 @@ struct Readme;
 #[doc = include_str!("../../../docs/src/guide/library.md")]
 struct Library;
 
+#[doc = include_str!("../../../docs/src/guide/results.md")]
+struct Results;
+
 #[doc = include_str!("../../../docs/src/guide/own-classes.md")]
 struct OwnClasses;
 

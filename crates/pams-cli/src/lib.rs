@@ -12,7 +12,7 @@
 //!
 //! # The command
 //!
-//! `pams run` runs a config, `pams check` lists its mistakes, `pams schema` prints the JSON Schema of
+//! `pams run` runs a config, `pams replay` runs a kept run again, `pams diff` compares two, `pams check` lists a config's mistakes, `pams schema` prints the JSON Schema of
 //! configs with the classes of the registry, `pams shm` looks after shared memory. Results go to standard output, everything else to
 //! standard error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
 //!
@@ -35,8 +35,11 @@ mod auto;
 #[cfg(doctest)]
 mod book;
 mod check;
+mod diff;
+mod keep;
 mod output;
 mod progress;
+mod replay;
 mod run;
 mod schema;
 #[cfg(feature = "torch")]
@@ -77,6 +80,8 @@ pub fn main(mut registry: Registry) -> ExitCode {
             run::run(&arguments, registry, &output)
         }
         Command::Check(arguments) => return check::check(&arguments, &registry, &output),
+        Command::Replay(arguments) => return replay::replay(&arguments, registry, &output),
+        Command::Diff(arguments) => return diff::diff(&arguments, &output),
         Command::Schema => schema::schema(&registry),
         #[cfg(feature = "torch")]
         Command::Shm { command } => shm::shm(command),

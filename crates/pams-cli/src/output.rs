@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use indicatif::MultiProgress;
+use pams_results::Explained;
 use pams_runner::{Error, ErrorKind};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
@@ -53,11 +54,16 @@ impl Failure {
 
     /// Tells what went wrong, and answers with the exit status.
     pub(crate) fn report(self, output: &Output) -> ExitCode {
+        self.report_with(output, 1)
+    }
+
+    /// As [`report`](Self::report), with a status of its own for what went wrong.
+    pub(crate) fn report_with(self, output: &Output, failed: u8) -> ExitCode {
         match self {
             Self::NoReader => ExitCode::SUCCESS,
             Self::Told(sentence) => {
                 output.tell(format_args!("error: {sentence}"));
-                ExitCode::FAILURE
+                ExitCode::from(failed)
             }
             Self::Run { error, advice } => {
                 if let Some(config) = error.config_error() {
@@ -71,7 +77,7 @@ impl Failure {
                     return ExitCode::from(130);
                 }
                 output.tell(format_args!("error: {}{advice}", Described(&error)));
-                ExitCode::FAILURE
+                ExitCode::from(failed)
             }
         }
     }
@@ -123,24 +129,6 @@ impl fmt::Display for Described<'_> {
             ErrorKind::Log(cause) => cause.fmt(formatter),
             _ => self.0.fmt(formatter),
         }
-    }
-}
-
-/// What went wrong with a file, without the system's number for it.
-struct Explained<'a>(&'a io::Error);
-
-impl fmt::Display for Explained<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.0.kind() {
-            io::ErrorKind::NotFound => "there is no such file or directory",
-            io::ErrorKind::PermissionDenied => "you have no permission",
-            io::ErrorKind::IsADirectory => "it is a directory, not a file",
-            io::ErrorKind::NotADirectory => "a part of its path is no directory",
-            io::ErrorKind::ReadOnlyFilesystem => "its file system is read-only",
-            io::ErrorKind::StorageFull => "the disk is full",
-            io::ErrorKind::QuotaExceeded => "your disk quota is used up",
-            _ => return self.0.fmt(formatter),
-        })
     }
 }
 

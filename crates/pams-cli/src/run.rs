@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -11,20 +11,30 @@ use pams_agent::Registry;
 use pams_config::Strictness;
 use pams_runner::{
     JsonLines, MultiProcessAgentParallelRunner, MultiThreadAgentParallelRunner, Purity, RunControl,
-    Runner, RunnerBuilder, SequentialRunner, StepPrint,
+    RunReport, Runner, RunnerBuilder, SequentialRunner, StepPrint,
 };
+use serde_json::Value as Json;
 
 use crate::arguments::{Print, Reading, RunArguments, RunnerKind, Verbosity};
 use crate::auto;
 use crate::output::{Failure, Named, Output};
 use crate::progress::Progress;
-use crate::summary::{Chosen, Summary, Timing};
+use crate::summary::{Chosen, Summary, Timing, Workers};
 
 /// How many bytes of a log are written at once.
 const LOG_BUFFER: usize = 1 << 18;
 
 /// How a file stands in an argument that means a standard stream.
 const STREAM: &str = "-";
+
+/// A run that is over.
+pub(crate) struct Finished {
+    pub(crate) report: RunReport,
+    pub(crate) timing: Timing,
+    pub(crate) workers: Workers,
+    /// The folder in which it was kept.
+    pub(crate) folder: Option<PathBuf>,
+}
 
 pub(crate) fn run(
     arguments: &RunArguments,
@@ -35,14 +45,15 @@ pub(crate) fn run(
     let control = Arc::new(RunControl::default());
     run_with(arguments, registry, output, seed, &control).map_err(|failure| {
         failure.with_advice(|is_log_good| {
+            let has_begun = control.steps_in_all() > 0;
+            let log = arguments.log.as_ref().filter(|_| is_log_good && has_begun);
+            let log = log.map(|path| format!("{} has all records up to there", show_output(path)));
+            let out = arguments.keeping.out.as_ref().filter(|_| has_begun);
+            let out = out.map(|path| format!("nothing of the run is kept in {}", show(path)));
             // A drawn seed would be lost otherwise, and the run with it.
             let seed = arguments.seed.is_none().then(|| format!("the seed was {seed}"));
-            let log = arguments.log.as_ref().filter(|_| is_log_good && control.steps_in_all() > 0);
-            let log = log.map(|path| format!("{} has all records up to there", show_output(path)));
-            match (seed, log) {
-                (Some(seed), Some(log)) => Some(format!("{log}; {seed}")),
-                (seed, log) => seed.or(log),
-            }
+            let advice: Vec<String> = log.into_iter().chain(out).chain(seed).collect();
+            (!advice.is_empty()).then(|| advice.join("; "))
         })
     })
 }
@@ -54,18 +65,88 @@ fn run_with(
     seed: u64,
     control: &Arc<RunControl>,
 ) -> Result<(), Failure> {
+    let finished = execute(arguments, registry, output, seed, control)?;
+    if arguments.summary.is_some() || arguments.talking.verbosity() != Verbosity::Quiet {
+        return Summary::new(arguments, finished).print(arguments, output);
+    }
+    if arguments.seed.is_none() {
+        output.tell(format_args!("the seed is {seed}"));
+    }
+    Ok(())
+}
+
+/// Runs a config with its outputs, and tells nothing but how far it is.
+pub(crate) fn execute(
+    arguments: &RunArguments,
+    registry: Registry,
+    output: &Output,
+    seed: u64,
+    control: &Arc<RunControl>,
+) -> Result<Finished, Failure> {
     let start = now();
     let chosen = Arc::new(OnceLock::new());
+    #[cfg(feature = "torch")]
+    let _sweeper = crate::torch::share(arguments);
+    let builder = builder(arguments, registry, output, seed, control, &chosen)?;
+    let config = match &arguments.keeping.out {
+        Some(_) => builder.check()?.resolved,
+        None => Json::Null,
+    };
+    // A config with mistakes must not cost the user an old log: outputs are opened when it is good.
+    let runner = builder.build()?;
+    let mut writer = crate::keep::begin(arguments, seed)?;
+    let mut runner = add_outputs(runner, arguments)?;
+    if let Some(writer) = &mut writer {
+        runner = runner.logger(writer);
+    }
+    let mut workers = crate::torch::workers(arguments, &runner);
+    let setup = start.elapsed();
+    stop_on_interrupt(Arc::clone(control));
+    let start = now();
+    let progress = if arguments.talking.verbosity() == Verbosity::Quiet
+        || (arguments.fills_standard_output() && io::stdout().is_terminal())
+    {
+        Progress::hidden()
+    } else {
+        Progress::show(Arc::clone(control), output.bars())
+    };
+    let outcome = runner.run();
+    let timing = Timing { setup, run: start.elapsed() };
+    drop(progress);
+    if let Some(chosen) = chosen.get() {
+        workers = workers.chosen(chosen.clone());
+    }
+    let report = outcome?;
+    let complete =
+        |writer| crate::keep::complete(writer, arguments, &report, &config, timing, &workers);
+    let folder = writer.map(complete).transpose()?;
+    Ok(Finished { report, timing, workers, folder })
+}
+
+/// Everything that a run needs, as the arguments say it. What `auto` chooses goes to `chosen`.
+fn builder<'l>(
+    arguments: &RunArguments,
+    registry: Registry,
+    output: &Output,
+    seed: u64,
+    control: &Arc<RunControl>,
+    chosen: &Arc<OnceLock<Chosen>>,
+) -> Result<RunnerBuilder<'l>, Failure> {
     let builder = match arguments.runner {
         RunnerKind::Sequential => SequentialRunner::builder(),
         RunnerKind::Threads => MultiThreadAgentParallelRunner::builder(),
         RunnerKind::Processes => MultiProcessAgentParallelRunner::builder(),
         RunnerKind::Torch => crate::torch::builder(arguments)?,
-        RunnerKind::Auto => automatic(arguments, output, Arc::clone(&chosen))?,
+        RunnerKind::Auto => automatic(arguments, output, Arc::clone(chosen))?,
     };
-    #[cfg(feature = "torch")]
-    let _sweeper = crate::torch::share(arguments);
-    let mut builder = read_config(builder, &arguments.config, &arguments.reading)
+    // A config that is kept lies elsewhere, and its relative paths would no longer be right.
+    let path = match &arguments.keeping.out {
+        Some(_) if arguments.config != Path::new(STREAM) => path::absolute(&arguments.config),
+        _ => Ok(arguments.config.clone()),
+    };
+    let path = path.unwrap_or_else(|_| arguments.config.clone());
+    let mut builder = read_config(builder, &path, &arguments.reading)
+        .config_name(show_config(&arguments.config))
         .registry(registry)
         .seed(seed)
         .generator(arguments.prng)
@@ -82,34 +163,7 @@ fn run_with(
     if arguments.no_hash {
         builder = builder.without_record_hash();
     }
-    // A config with mistakes must not cost the user an old log: outputs are opened when it is good.
-    let runner = add_outputs(builder.build()?, arguments)?;
-    let mut workers = crate::torch::workers(arguments, &runner);
-    let setup = start.elapsed();
-    stop_on_interrupt(Arc::clone(control));
-    let verbosity = arguments.talking.verbosity();
-    let start = now();
-    let progress = if verbosity == Verbosity::Quiet
-        || (arguments.fills_standard_output() && io::stdout().is_terminal())
-    {
-        Progress::hidden()
-    } else {
-        Progress::show(Arc::clone(control), output.bars())
-    };
-    let outcome = runner.run();
-    let run = start.elapsed();
-    drop(progress);
-    if let Some(chosen) = chosen.get() {
-        workers = workers.chosen(chosen.clone());
-    }
-    let summary = Summary::new(arguments, &outcome?, Timing { setup, run }, workers);
-    if arguments.summary.is_some() || verbosity != Verbosity::Quiet {
-        return summary.print(arguments, output);
-    }
-    if arguments.seed.is_none() {
-        output.tell(format_args!("the seed is {seed}"));
-    }
-    Ok(())
+    Ok(builder)
 }
 
 /// A builder whose run chooses when it begins, tells the choice and keeps it.

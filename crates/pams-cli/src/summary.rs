@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use pams_runner::{MarketReport, RunReport};
+use pams_runner::MarketReport;
 use serde::{Serialize, Serializer};
 
 use crate::arguments::{RunArguments, RunnerKind, SummaryForm};
 use crate::output::{Failure, Output};
+use crate::run::Finished;
 
 /// How long a run took.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +105,9 @@ pub(crate) struct Summary {
     peak_memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     records_hash: Option<String>,
+    /// Where the run is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_folder: Option<String>,
     markets: Vec<MarketSummary>,
 }
 
@@ -131,12 +135,8 @@ impl From<&MarketReport> for MarketSummary {
 }
 
 impl Summary {
-    pub(crate) fn new(
-        arguments: &RunArguments,
-        report: &RunReport,
-        timing: Timing,
-        workers: Workers,
-    ) -> Self {
+    pub(crate) fn new(arguments: &RunArguments, finished: Finished) -> Self {
+        let Finished { report, timing, workers, folder } = finished;
         let run_seconds = timing.run.as_secs_f64();
         Self {
             timing,
@@ -156,6 +156,7 @@ impl Summary {
             steps_per_second: per_second(report.steps, run_seconds),
             peak_memory_bytes: peak_memory(),
             records_hash: report.records_hash.map(|hash| hash.to_string()),
+            run_folder: folder.map(|folder| folder.display().to_string()),
             markets: report.markets.iter().map(MarketSummary::from).collect(),
         }
     }
@@ -211,8 +212,12 @@ impl Summary {
             writeln!(text, "  peak memory  {:.1} MiB", mebibytes(bytes))?;
         }
         match &self.records_hash {
-            Some(hash) => write!(text, "  records      {hash}"),
-            None => write!(text, "  records      not hashed"),
+            Some(hash) => write!(text, "  records      {hash}")?,
+            None => write!(text, "  records      not hashed")?,
+        }
+        match &self.run_folder {
+            Some(folder) => write!(text, "\n  kept in      {folder}"),
+            None => Ok(()),
         }
     }
 
@@ -287,7 +292,7 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 /// The most memory that this process has held, in bytes, where the system tells.
-fn peak_memory() -> Option<u64> {
+pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use crate::context::Context;
 use crate::markets::Markets;
 use crate::nearest::suggest;
-use crate::node::{Member, Members};
+use crate::node::{Member, Members, Node};
 use crate::place::Place;
 use crate::value::ConfigValue;
 
@@ -208,10 +208,11 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The keys as plain JSON, without notes.
+    /// The keys as plain JSON, without notes. Paths of files are as they were resolved.
     pub(crate) fn resolved(&self) -> Map<String, Json> {
         let given = self.fields.0.iter();
         let kept = given.filter(|(key, _)| self.known.contains(**key) || !is_note(key));
-        kept.map(|(key, member)| ((*key).to_owned(), member.node.to_json())).collect()
+        let file = |node: &Node| self.context.file(node.place()).map(str::to_owned);
+        kept.map(|(key, member)| ((*key).to_owned(), member.node.to_json_with(&file))).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What readers of values share: the mistakes found so far and the names that exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::error::{ConfigError, Problem, Warning};
@@ -61,6 +61,8 @@ pub struct Context {
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
     seen: BTreeSet<(String, String)>,
+    /// The paths of files that the config names, by the path of the key, joined with the folder.
+    files: BTreeMap<String, String>,
 }
 
 /// A problem whose place is still a byte.
@@ -80,6 +82,7 @@ impl Context {
             problems: Vec::new(),
             warnings: Vec::new(),
             seen: BTreeSet::new(),
+            files: BTreeMap::new(),
         }
     }
 
@@ -94,6 +97,22 @@ impl Context {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.options.folder.as_deref()
+    }
+
+    /// Notes what a path of a file means, for the config as it was understood.
+    pub(crate) fn set_file(&mut self, place: &Place, file: &Path) {
+        if let Some(file) = file.to_str() {
+            self.files.insert(place.path().to_string(), file.to_owned());
+        }
+    }
+
+    /// What the path of a file at a place means, if there is one.
+    pub(crate) fn file(&self, place: &Place) -> Option<&str> {
+        // Most configs name no file, and then no path need be written out.
+        if self.files.is_empty() {
+            return None;
+        }
+        self.files.get(&place.path().to_string()).map(String::as_str)
     }
 
     /// Reports a mistake.

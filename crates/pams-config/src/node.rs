@@ -122,6 +122,11 @@ impl Node {
     /// The value as plain JSON; what is no JSON number becomes null.
     #[must_use]
     pub fn to_json(&self) -> Json {
+        self.to_json_with(&|_| None)
+    }
+
+    /// The value as plain JSON, with other texts where `replace` has one for the node.
+    pub(crate) fn to_json_with(&self, replace: &dyn Fn(&Self) -> Option<String>) -> Json {
         match &self.value {
             NodeValue::Null | NodeValue::NotFinite { .. } => Json::Null,
             NodeValue::Bool(value) => Json::Bool(*value),
@@ -132,10 +137,17 @@ impl Node {
             }
             .unwrap_or(Json::Null),
             NodeValue::Float(value) => Json::from(*value),
-            NodeValue::String(value) => Json::String(value.clone()),
-            NodeValue::Array(items) => items.iter().map(Self::to_json).collect(),
+            NodeValue::String(value) => {
+                Json::String(replace(self).unwrap_or_else(|| value.clone()))
+            }
+            NodeValue::Array(items) => {
+                items.iter().map(|item| item.to_json_with(replace)).collect()
+            }
             NodeValue::Object(members) => Json::Object(
-                members.iter().map(|(key, node)| (key.to_owned(), node.to_json())).collect(),
+                members
+                    .iter()
+                    .map(|(key, node)| (key.to_owned(), node.to_json_with(replace)))
+                    .collect(),
             ),
         }
     }

@@ -63,11 +63,13 @@ impl ConfigValue for FilePath {
         if path.is_empty() {
             return context.expected(node, "the path of a file");
         }
-        Some(Self(match context.folder() {
+        let path = match context.folder() {
             // An absolute path stays as it is.
             Some(folder) => folder.join(path),
             None => path.into(),
-        }))
+        };
+        context.set_file(node.place(), &path);
+        Some(Self(path))
     }
 
     fn schema() -> Json {

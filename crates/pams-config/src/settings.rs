@@ -30,6 +30,7 @@ pub struct Settings {
     /// What works but is probably not meant.
     pub warnings: Vec<Warning>,
     /// The config as it was understood: `simulation` and the blocks it lists, with what they inherit, without notes.
+    /// Paths of files are joined with the folder of [`ReadOptions`].
     pub resolved: Json,
 }
 

@@ -68,7 +68,7 @@ pub use builder::RunnerBuilder;
 pub use choice::{Choice, Rehearsal};
 pub use control::RunControl;
 pub use error::{Error, ErrorKind};
-pub use hash::{RecordHash, RecordHasher};
+pub use hash::{ParseRecordHashError, RecordHash, RecordHasher};
 #[cfg(feature = "process")]
 pub use kinds::MultiProcessAgentParallelRunner;
 pub use kinds::{MultiThreadAgentParallelRunner, SequentialRunner};

@@ -25,6 +25,21 @@ impl NameTable {
         }
     }
 
+    /// The names of a run that is over, each list in the order of ids.
+    #[must_use]
+    pub fn from_lists(
+        markets: Vec<String>,
+        agents: impl IntoIterator<Item = String>,
+        sessions: Vec<String>,
+    ) -> Self {
+        let agents: Vec<_> = agents
+            .into_iter()
+            .enumerate()
+            .map(|(index, name)| (AgentId::from_index(index), Names::single(&name)))
+            .collect();
+        Self { markets, n_agents: agents.len(), agents, sessions }
+    }
+
     /// The name of a market.
     ///
     /// # Panics
@@ -67,6 +82,12 @@ impl NameTable {
     #[must_use]
     pub fn n_markets(&self) -> usize {
         self.markets.len()
+    }
+
+    /// The number of sessions.
+    #[must_use]
+    pub fn n_sessions(&self) -> usize {
+        self.sessions.len()
     }
 
     /// The number of agents.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use pams_core::{Account, AgentId, Record, RecordSink, Step};
+use pams_core::{Account, AgentId, MarketView, Record, RecordSink, Step};
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::{RecordHash, RecordHasher};
@@ -53,6 +53,11 @@ impl<'l> Recorder<'l> {
                 Err(Error::new(ErrorKind::Log(error), "the records could not be written"))
             }
         }
+    }
+
+    pub(crate) fn step_ended(&mut self, markets: &[MarketView]) {
+        let names = &self.names;
+        tell(&mut self.loggers, &mut self.failure, |logger| logger.step_ended(markets, names));
     }
 
     pub(crate) fn accounts(&mut self, accounts: &[Account]) {

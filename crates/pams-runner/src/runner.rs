@@ -184,6 +184,7 @@ impl<'l> Runner<'l> {
             .simulator
             .end_step(&mut self.recorder)
             .map_err(|error| self.failed(error))?;
+        self.recorder.step_ended(self.simulation.simulator.markets());
         self.simulation.simulator.move_clock(&mut self.recorder);
         Ok(())
     }

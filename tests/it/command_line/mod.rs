@@ -3,8 +3,10 @@
 mod broken;
 mod help;
 mod interrupt;
+mod keeping;
 mod misuse;
 mod outputs;
+mod python;
 mod runners;
 mod runs;
 mod schema;

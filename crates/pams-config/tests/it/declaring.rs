@@ -79,3 +79,21 @@ fn relative_paths_are_meant_from_the_folder_of_the_config() {
         "{error}"
     );
 }
+
+#[test]
+fn the_resolved_config_can_lie_elsewhere_than_the_files_that_it_names() {
+    let config = json!({
+        "simulation": {"markets": [], "agents": ["M", "N"], "sessions": []},
+        "Base": {"class": "Model", "markets": [], "cashAmount": 1, "assetVolume": 1,
+                 "weights": "m.pt"},
+        "M": {"extends": "Base"},
+        "N": {"extends": "Base", "weights": "/data/n.pt"},
+    });
+    let options = ReadOptions::from(Strictness::Strict).folder("/configs");
+    let settings = Settings::from_value(&config, &Models, options).expect("it is a config");
+    assert_eq!(settings.resolved["M"]["weights"], "/configs/m.pt");
+    assert_eq!(settings.resolved["N"]["weights"], "/data/n.pt");
+    let elsewhere = ReadOptions::from(Strictness::Strict).folder("/elsewhere");
+    let again = Settings::from_value(&settings.resolved, &Models, elsewhere).expect("it is one");
+    assert_eq!(again.resolved, settings.resolved);
+}
