@@ -121,6 +121,18 @@ struct Pauses {
     over: Vec<f64>,
 }
 
+impl Pauses {
+    fn step_is_over(&mut self) {
+        for (since, steps) in &mut self.pending {
+            *steps += 1;
+            if *steps == 2 {
+                self.over.push(milliseconds(*since));
+            }
+        }
+        self.pending.retain(|(_, steps)| *steps < 2);
+    }
+}
+
 /// Orders a kill every so many steps, the next one when the last one has been carried out.
 struct Clock {
     every: u64,
