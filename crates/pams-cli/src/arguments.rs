@@ -158,8 +158,8 @@ Examples:
   pams sweep config.json --seeds 0..2000 --out sweep
       The first example went on with: the runs that are finished are not repeated
 
-DIR/runs.parquet has a row for each run. A sweep that was interrupted or killed goes on from where it
-was when the same command is given again.
+DIR/runs.parquet has a row for each run. After an interruption or a kill the same command goes on
+from where it was.
 
 Exit status: 0 done, 1 the input or a run failed, 2 wrong usage, 130 interrupted.";
 

@@ -248,9 +248,10 @@ fn place(config: &mut Json, resolved: &Json, path: &str, value: &Json) -> Result
                 match index {
                     Some(index) => &mut elements[index],
                     None => {
-                        let message = format!("the array has elements 0 to {}", n_elements - 1);
-                        let empty = "the array is empty".to_owned();
-                        let message = if n_elements == 0 { empty } else { message };
+                        let message = match n_elements.checked_sub(1) {
+                            Some(last) => format!("the array has elements 0 to {last}"),
+                            None => "the array is empty".to_owned(),
+                        };
                         return Err(wrong(message, Vec::new()));
                     }
                 }

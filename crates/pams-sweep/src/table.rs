@@ -262,3 +262,88 @@ fn to_io(error: ParquetError) -> io::Error {
         other => io::Error::other(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::Row;
+
+    use super::*;
+
+    fn market(name: &str, price: f64) -> MarketOutcome {
+        MarketOutcome {
+            name: name.to_owned(),
+            market_price: Some(price),
+            fundamental_price: Some(300.0),
+            last_executed_price: None,
+            vwap: None,
+            return_std: Some(0.01),
+            executed_volume: 7,
+            orders: 5,
+            executions: 4,
+            cancels: 3,
+            expirations: 2,
+        }
+    }
+
+    fn outcome(markets: Vec<MarketOutcome>) -> RunOutcome {
+        RunOutcome {
+            steps: 10,
+            orders: 5,
+            executions: 4,
+            cancels: 3,
+            expirations: 2,
+            records_hash: "blake3:0".to_owned(),
+            markets,
+        }
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let axes = ["A.x=1,0.5", "A.y=one,[2]", "A.z=true"].map(|text| text.parse().unwrap());
+        let grid = Grid::new(axes.to_vec()).unwrap();
+        let markets = ["M", "N"].map(str::to_owned);
+        let mut file = tempfile::tempfile().unwrap();
+        let mut table = TableWriter::new(&mut file, &grid, &markets).unwrap();
+        let lines = [
+            Line::new(1, u64::MAX, Ok(outcome(vec![market("M", 299.5)]))),
+            Line::new(2, 4, Err("no".to_owned())),
+        ];
+        for line in &lines {
+            table.push(line).unwrap();
+        }
+        table.finish().unwrap();
+
+        let reader = SerializedFileReader::new(file).unwrap();
+        let fields = |row: Row| -> BTreeMap<String, String> {
+            row.get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect()
+        };
+        let rows = reader.get_row_iter(None).unwrap();
+        let rows: Vec<_> = rows.map(|row| fields(row.unwrap())).collect();
+        assert_eq!(rows.len(), 2);
+        for (row, name, value) in [
+            (0, "point", "1"),
+            (0, "A.x", "1.0"),
+            (0, "A.y", "\"[2]\""),
+            (0, "A.z", "true"),
+            (0, "seed", "18446744073709551615"),
+            (0, "error", "null"),
+            (0, "orders", "5"),
+            (0, "records_hash", "\"blake3:0\""),
+            (0, "M.market_price", "299.5"),
+            (0, "M.vwap", "null"),
+            (0, "M.expirations", "2"),
+            (0, "N.market_price", "null"),
+            (1, "A.x", "0.5"),
+            (1, "A.y", "\"one\""),
+            (1, "seed", "4"),
+            (1, "error", "\"no\""),
+            (1, "steps", "null"),
+            (1, "M.market_price", "null"),
+        ] {
+            assert_eq!(rows[row][name], value, "{name}");
+        }
+    }
+}
