@@ -25,9 +25,14 @@ fn runners() -> Vec<(&'static str, RunnerBuilder<'static>)> {
     .into()
 }
 
-/// Troublemakers only, all of whom are asked in every step.
+/// Troublemakers only.
 fn trouble(kind: &str) -> String {
-    config("Troublemaker", &format!(r#", "trouble": "{kind}""#))
+    only(&config("Troublemaker", &format!(r#", "trouble": "{kind}""#)))
+}
+
+/// A config without networks, whose other agents are all asked in every step.
+fn only(config: &str) -> String {
+    config
         .replace(r#"["Networks", "Twins", "Others"]"#, r#"["Others"]"#)
         .replace("\"maxNormalOrders\": 5", "\"maxNormalOrders\": 2")
 }
@@ -78,6 +83,13 @@ fn an_agent_that_is_not_pure_is_found_when_it_is_looked_for() {
         let unseen = outcome(SequentialRunner::builder(), &trouble(kind));
         assert!(unseen.contains("records_hash: Some"), "{unseen}");
     }
+}
+
+#[test]
+fn an_agent_that_trains_a_variable_when_it_is_asked_is_found() {
+    let text = said_by_all(&only(&config("Trainer", "")), Purity::Checked);
+    assert!(text.starts_with("error: step 0, agent Others-"), "{text}");
+    assert!(text.contains("class Trainer is not pure: asked twice from the same state"), "{text}");
 }
 
 #[test]

@@ -78,7 +78,8 @@ fn config(steps: u64, classes: &[&str]) -> Json {
 fn kill_workers(kills: usize, runner: &str, seed: u64) -> Outcome<()> {
     /// Steps from one kill to the next.
     const STEPS_EACH: u64 = 20;
-    let steps = STEPS_EACH * (kills as u64 + 1);
+    // The last step waits for the last kill.
+    let steps = STEPS_EACH * (kills as u64 + 1) + 1;
     // Networks, normals, state, and cancels.
     let classes = ["CandleAgent", "TestAgent", "CancelAgent"];
     let run = |builder: RunnerBuilder<'_>| -> Outcome<RunReport> {
@@ -91,12 +92,13 @@ fn kill_workers(kills: usize, runner: &str, seed: u64) -> Outcome<()> {
         "torch" => TorchAgentParallelRunner::new().builder(),
         other => return Err(format!("no runner {other} has workers to kill").into()),
     };
-    let (orders, taken) = channel();
+    let ((orders, taken), (done, deaths)) = (channel(), channel());
     let pauses = Arc::new(Mutex::new(Pauses::default()));
-    let clock = Clock { every: STEPS_EACH, left: kills, orders, pauses: Arc::clone(&pauses) };
+    let (every, left) = (STEPS_EACH, kills);
+    let clock = Clock { every, left, orders, deaths, pauses: Arc::clone(&pauses) };
     let killer = {
         let pauses = Arc::clone(&pauses);
-        thread::spawn(move || kill_at_random(&taken, &pauses, seed))
+        thread::spawn(move || kill_at_random(&taken, &done, &pauses, seed))
     };
     let found = run(builder.logger(clock))?;
     let killed = killer.join().map_err(|_| "the killer panicked")??;
@@ -119,11 +121,12 @@ struct Pauses {
     over: Vec<f64>,
 }
 
-/// Orders a kill every so many steps.
+/// Orders a kill every so many steps, the next one when the last one has been carried out.
 struct Clock {
     every: u64,
     left: usize,
     orders: Sender<()>,
+    deaths: Receiver<()>,
     pauses: Arc<Mutex<Pauses>>,
 }
 
@@ -139,7 +142,13 @@ impl Logger for Clock {
         }
         pending.retain(|(_, steps)| *steps < 2);
         let time = step.time.since_start();
-        if self.left > 0 && time > 0 && time.is_multiple_of(self.every) {
+        if time == 0 || !time.is_multiple_of(self.every) {
+            return Ok(());
+        }
+        if time > self.every {
+            self.deaths.recv().map_err(io::Error::other)?;
+        }
+        if self.left > 0 {
             self.left -= 1;
             self.orders.send(()).map_err(io::Error::other)?;
         }
@@ -150,6 +159,7 @@ impl Logger for Clock {
 /// Kills a worker for each order, a drawn part of a millisecond after it. The number of the killed.
 fn kill_at_random(
     orders: &Receiver<()>,
+    done: &Sender<()>,
     pauses: &Mutex<Pauses>,
     seed: u64,
 ) -> Result<usize, String> {
@@ -157,16 +167,21 @@ fn kill_at_random(
     let mut killed = 0;
     while orders.recv().is_ok() {
         thread::sleep(Duration::from_micros(generator.below(800)));
-        let workers = children(std::process::id());
-        if workers.is_empty() {
-            continue;
-        }
+        let workers = loop {
+            // The last one that was killed may have been all there was.
+            let workers = children(std::process::id());
+            if !workers.is_empty() {
+                break workers;
+            }
+            thread::sleep(Duration::from_micros(100));
+        };
         let chosen = generator.below(workers.len() as u64);
         let chosen = workers[usize::try_from(chosen).map_err(|error| error.to_string())?];
         // The step in which it dies is none of those that have to pass.
         pauses.lock().pending.push((Instant::now(), 0));
         kill(chosen).map_err(|error| error.to_string())?;
         killed += 1;
+        done.send(()).map_err(|error| error.to_string())?;
     }
     Ok(killed)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device, Tensor, Var};
 use pams_agent::{Agent, AgentError, AgentSetup, Markets, NoSettings, Registry, Turn};
 use pams_candle::log_returns;
 use pams_core::{OrderRecord, OrderRequest, Side};
@@ -29,6 +29,7 @@ pub fn registry() -> Registry {
         .agent::<Simple<Scribbler>>("Scribbler")
         .agent::<Simple<Counter>>("Counter")
         .agent::<Simple<Historian>>("Historian")
+        .agent::<Simple<Trainer>>("Trainer")
         .agent::<Learner>("Learner")
         .agent::<CancelAgent>("CancelAgent")
         .agent::<Troublemaker>("Troublemaker");
@@ -71,7 +72,7 @@ impl WorkerInitializer for Faulty {
     const NAME: &'static str = "goes wrong";
     type Arguments = String;
 
-    #[expect(clippy::exit, clippy::disallowed_methods, reason = "that is what goes wrong")]
+    #[expect(clippy::disallowed_methods, reason = "that is what goes wrong")]
     fn initialize(fault: String) -> Result<(), BoxError> {
         match fault.as_str() {
             "panic" => panic!("the model is no model"),
@@ -132,6 +133,30 @@ impl Deed for Scribbler {
 
     fn submit_orders(&self, _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
         self.tensor.tensor()?.zero_set()?;
+        Ok(())
+    }
+}
+
+/// Trains a variable of its own when it is asked, and trades by it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Trainer {
+    #[serde(skip)]
+    weight: OnceLock<Var>,
+}
+
+impl Deed for Trainer {
+    fn make() -> Result<Self, AgentError> {
+        Ok(Self { weight: OnceLock::new() })
+    }
+
+    fn submit_orders(&self, _: &Markets<'_>, turn: &mut Turn<'_>) -> Result<(), AgentError> {
+        let zero = Var::from_tensor(&Tensor::zeros((), DType::F64, &Device::Cpu)?)?;
+        let weight = self.weight.get_or_init(|| zero);
+        weight.set(&(weight.as_tensor() + 1.0)?)?;
+        let price = 100.0 + weight.to_scalar::<f64>()?;
+        for &market in turn.markets() {
+            turn.submit(OrderRequest::limit(market, Side::Buy, price, 1));
+        }
         Ok(())
     }
 }

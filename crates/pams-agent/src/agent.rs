@@ -28,6 +28,55 @@ pub type AgentError = Box<dyn std::error::Error + Send + Sync>;
 /// `Settings`, `State`, `create` and `submit_orders` are required; `State = ()` and
 /// `Settings = `[`NoSettings`](crate::NoSettings) stand for none. An agent that reads the past
 /// overrides [`look_back`](Self::look_back), or may be refused steps that are no longer kept.
+///
+/// An agent that would change itself when it is asked does not compile:
+///
+/// ```compile_fail,E0594
+/// use pams_agent::{Agent, AgentError, AgentSetup, Markets, NoSettings, Turn};
+///
+/// #[derive(Debug, serde::Serialize, serde::Deserialize)]
+/// struct Forgetful {
+///     turns: u64,
+/// }
+///
+/// impl Agent for Forgetful {
+///     type Settings = NoSettings;
+///     type State = ();
+///
+///     fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+///         Ok(Self { turns: 0 })
+///     }
+///
+///     fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
+///         self.turns += 1; // in a worker process this would be lost
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// Without that line it does:
+///
+/// ```
+/// use pams_agent::{Agent, AgentError, AgentSetup, Markets, NoSettings, Turn};
+///
+/// #[derive(Debug, serde::Serialize, serde::Deserialize)]
+/// struct Forgetful {
+///     turns: u64,
+/// }
+///
+/// impl Agent for Forgetful {
+///     type Settings = NoSettings;
+///     type State = ();
+///
+///     fn create(_: &NoSettings, _: &mut AgentSetup<'_>) -> Result<Self, AgentError> {
+///         Ok(Self { turns: 0 })
+///     }
+///
+///     fn submit_orders(&self, _: &(), _: &Markets<'_>, _: &mut Turn<'_>) -> Result<(), AgentError> {
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait Agent: Serialize + DeserializeOwned + fmt::Debug + Send + Sync + 'static {
     /// The keys of the agent's class in a config.
     type Settings: ConfigBlock;

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::book::NewOrder;
+use crate::book::{Fill, NewOrder};
 use crate::ids::{MarketId, OrderId};
-use crate::market::{FieldValue, Fill, MarketView};
+use crate::market::{FieldValue, MarketView};
 
 /// One change of one market.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

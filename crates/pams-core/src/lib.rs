@@ -100,7 +100,7 @@ mod window;
 mod world;
 
 pub use account::Account;
-pub use book::{Best, Book, BookOrder, Level, OrderState};
+pub use book::{Best, Book, BookOrder, Fill, Level, NewOrder, OrderState};
 pub use delta::{MarketChange, StepDelta};
 pub use error::{Error, ErrorKind, EventError, InstructionError};
 pub use event::{
@@ -109,7 +109,7 @@ pub use event::{
 };
 pub use fundamentals::{Correlation, FundamentalError, FundamentalSpec, Fundamentals};
 pub use ids::{AgentId, MarketId, OrderId, SessionId};
-pub use market::{Component, FieldValue, Fill, HistoryError, MarketSpec, MarketView, StepValues};
+pub use market::{Component, FieldValue, HistoryError, MarketSpec, MarketView, StepValues};
 pub use order::{CancelRequest, IncomingOrder, Instruction, OrderKind, OrderRequest, Side};
 pub use quantity::{Step, Tick, Volume};
 pub use record::{ExecutionRecord, OrderRecord, Record, RecordSink, SessionRecord, StepRecord};

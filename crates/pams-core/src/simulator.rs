@@ -3,13 +3,13 @@
 //! hands their instructions in.
 
 use crate::account::Account;
-use crate::book::NewOrder;
+use crate::book::{Fill, NewOrder};
 use crate::delta::{Change, StepDelta};
 use crate::error::{Error, InstructionError};
 use crate::event::{Event, EventContext, EventResult, HookPoint, Schedule};
 use crate::fundamentals::Correlation;
 use crate::ids::{AgentId, MarketId, OrderId, SessionId};
-use crate::market::{Fill, MarketSpec, MarketView};
+use crate::market::{MarketSpec, MarketView};
 use crate::order::{CancelRequest, IncomingOrder, Instruction, OrderKind, OrderRequest};
 use crate::quantity::{Step, Volume};
 use crate::random::Generator;
@@ -267,17 +267,14 @@ impl Simulator {
         sink: &mut (impl RecordSink + ?Sized),
     ) -> Result<MarketId, Error> {
         check_request(&request).map_err(|error| self.world.refuse(request.market, error))?;
-        let mut incoming = IncomingOrder::new(agent, request);
-        if self.events.has(HookPoint::BeforeOrder) {
-            self.call(HookPoint::BeforeOrder, |event, context| {
-                event.before_order(context, &mut incoming)
-            })?;
-        }
-        let market = incoming.request.market;
-        if market != request.market {
-            self.world.check_access(agent, market)?;
-        }
-        let order = self.place(&incoming).map_err(|error| self.world.refuse(market, error))?;
+        let request = if self.events.has(HookPoint::BeforeOrder) {
+            self.changed_by_events(agent, request)?
+        } else {
+            request
+        };
+        let market = request.market;
+        let order =
+            self.place(agent, &request).map_err(|error| self.world.refuse(market, error))?;
         let view = &mut self.world.markets[market.index()];
         let order_id = view.place(order);
         let record = OrderRecord {
@@ -299,9 +296,29 @@ impl Simulator {
         Ok(market)
     }
 
+    /// What the events before an order make of it.
+    fn changed_by_events(
+        &mut self,
+        agent: AgentId,
+        request: OrderRequest,
+    ) -> Result<OrderRequest, Error> {
+        let mut incoming = IncomingOrder::new(agent, request);
+        self.call(HookPoint::BeforeOrder, |event, context| {
+            event.before_order(context, &mut incoming)
+        })?;
+        let changed = incoming.request;
+        if changed.market != request.market {
+            self.world.check_access(agent, changed.market)?;
+        }
+        Ok(changed)
+    }
+
     /// The order as its market's book takes it.
-    fn place(&mut self, incoming: &IncomingOrder) -> Result<NewOrder, InstructionError> {
-        let request = &incoming.request;
+    fn place(
+        &mut self,
+        agent: AgentId,
+        request: &OrderRequest,
+    ) -> Result<NewOrder, InstructionError> {
         let market = &self.world.markets[request.market.index()];
         let volume = request.volume;
         if volume.is_zero() {
@@ -321,7 +338,7 @@ impl Simulator {
             }
         };
         Ok(NewOrder {
-            agent: incoming.agent(),
+            agent,
             side: request.side,
             tick,
             volume,
@@ -385,7 +402,7 @@ impl Simulator {
             order_id,
             agent: order.agent,
             side: order.side,
-            price: view.order_price(order),
+            price: view.order_price(&order),
             volume: order.volume,
             time_to_live: order.time_to_live,
         }
@@ -428,14 +445,12 @@ impl Simulator {
         sink: &mut (impl RecordSink + ?Sized),
     ) {
         self.executions.clear();
-        let view = &self.world.markets[market.index()];
-        let owner = |id| view.owner(id).expect("invariant: orders of this step are kept");
         for fill in &self.fills {
             let execution = ExecutionRecord {
                 time: self.world.time,
                 market,
-                buy_agent: owner(fill.buy),
-                sell_agent: owner(fill.sell),
+                buy_agent: fill.buy_agent,
+                sell_agent: fill.sell_agent,
                 buy_order_id: fill.buy,
                 sell_order_id: fill.sell,
                 price,

@@ -79,6 +79,16 @@ fn tick(n_ticks: f64) -> Tick {
     Tick(if n_ticks < 0.0 { -level } else { level })
 }
 
+/// The whole number nearest to `ratio`, ties to even.
+///
+/// Below 2⁵¹ the addition rounds to whole numbers, as a float of that size has no bits for more;
+/// plain x86-64 has no instruction for it, and a call of the C library takes longer than the rest.
+#[inline]
+fn nearest_whole(ratio: f64) -> f64 {
+    const LIMIT: f64 = 2_251_799_813_685_248.0;
+    if ratio.abs() < LIMIT { (ratio + 3.0 * LIMIT) - 3.0 * LIMIT } else { ratio.round_ties_even() }
+}
+
 impl TickSize {
     /// A tick size in price units.
     ///
@@ -133,14 +143,14 @@ impl TickSize {
         if magnitude == f64::INFINITY {
             return Err(PriceError::OutOfRange { price, tick_size: self.0 });
         }
-        let nearest = ratio.round_ties_even();
+        let nearest = nearest_whole(ratio);
         let unit = magnitude.max(1.0);
         let tolerance = (4.0 * (unit.next_up() - unit)).min(0.25);
         let moved = (ratio - nearest).abs() > tolerance;
         let level = match (moved, side) {
-            (false, _) => nearest,
-            (true, Side::Buy) => ratio.floor(),
-            (true, Side::Sell) => ratio.ceil(),
+            (true, Side::Buy) if nearest > ratio => nearest - 1.0,
+            (true, Side::Sell) if nearest < ratio => nearest + 1.0,
+            _ => nearest,
         };
         Ok(Placement { tick: tick(level), moved })
     }

@@ -18,7 +18,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use pams_core::{Account, AgentId, ExecutionRecord, OrderRecord, Record, Side, StepRecord};
+use pams_core::{
+    Account, AgentId, ExecutionRecord, OrderRecord, Record, SessionRecord, Side, Step, StepRecord,
+};
 
 /// The hash of all records and accounts of a run.
 ///
@@ -61,14 +63,20 @@ impl FromStr for RecordHash {
     }
 }
 
-/// Bytes gathered before they are hashed: BLAKE3 works on 16 chunks of 1,024 at once.
+/// Bytes gathered before they are hashed: BLAKE3 works on 16 chunks of 1,024 at once, if they begin
+/// at a multiple of 16 chunks.
 const BLOCK: usize = 1 << 14;
+
+/// More than any entry takes, an account's beginning among them.
+const ENTRY: usize = 64;
 
 /// Makes a [`RecordHash`] record by record.
 #[derive(Debug)]
 pub struct RecordHasher {
     hasher: blake3::Hasher,
-    pending: Vec<u8>,
+    /// A block and room for an entry that begins in it.
+    pending: Box<[u8; BLOCK + ENTRY]>,
+    n_pending: usize,
 }
 
 impl Default for RecordHasher {
@@ -84,12 +92,14 @@ impl RecordHasher {
     /// A hash of nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        let mut pending = Vec::with_capacity(BLOCK + 128);
-        pending.extend_from_slice(Self::VERSION.as_bytes());
-        Self { hasher: blake3::Hasher::new(), pending }
+        let mut pending = Box::new([0; BLOCK + ENTRY]);
+        let n_pending = Self::VERSION.len();
+        pending[..n_pending].copy_from_slice(Self::VERSION.as_bytes());
+        Self { hasher: blake3::Hasher::new(), pending, n_pending }
     }
 
     /// Adds a record.
+    #[inline(always)]
     pub fn record(&mut self, record: &Record) {
         match record {
             Record::Order(order) => self.order(1, order),
@@ -97,14 +107,10 @@ impl RecordHasher {
             Record::Expiration(order) => self.order(3, order),
             Record::Execution(execution) => self.execution(execution),
             Record::Step(step) => self.step(step),
-            Record::SessionBegin(session) => {
-                self.push(Entry::new(6).u32(session.session.0).i64(session.time.0));
-            }
-            Record::SessionEnd(session) => {
-                self.push(Entry::new(7).u32(session.session.0).i64(session.time.0));
-            }
-            Record::SimulationBegin(time) => self.push(Entry::new(8).i64(time.0)),
-            Record::SimulationEnd(time) => self.push(Entry::new(9).i64(time.0)),
+            Record::SessionBegin(session) => self.session(6, session),
+            Record::SessionEnd(session) => self.session(7, session),
+            Record::SimulationBegin(time) => self.moment(8, *time),
+            Record::SimulationEnd(time) => self.moment(9, *time),
         }
     }
 
@@ -116,136 +122,135 @@ impl RecordHasher {
     pub fn account(&mut self, agent: AgentId, account: &Account) {
         let n_markets =
             u32::try_from(account.markets().len()).expect("invariant: market ids are 32 bits");
-        self.push(Entry::new(10).u32(agent.0).f64(account.cash()).u32(n_markets));
+        let entry = self.entry();
+        put(entry, 0, [10]);
+        put(entry, 1, agent.0.to_le_bytes());
+        put(entry, 5, float(account.cash()).to_le_bytes());
+        put(entry, 13, n_markets.to_le_bytes());
+        self.close(17);
         for (market, units) in account.holdings() {
-            self.pending.extend_from_slice(&market.0.to_le_bytes());
-            self.pending.extend_from_slice(&units.to_le_bytes());
+            let entry = self.entry();
+            put(entry, 0, market.0.to_le_bytes());
+            put(entry, 4, units.to_le_bytes());
+            self.close(12);
         }
     }
 
     /// The hash of everything that was added.
     #[must_use]
     pub fn finish(mut self) -> RecordHash {
-        self.hasher.update(&self.pending);
+        self.hasher.update(&self.pending[..self.n_pending]);
         RecordHash(*self.hasher.finalize().as_bytes())
     }
 
     fn order(&mut self, tag: u8, order: &OrderRecord) {
-        self.push(
-            Entry::new(tag)
-                .i64(order.time.0)
-                .u32(order.market.0)
-                .u64(order.order_id.0)
-                .u32(order.agent.0)
-                .u8(match order.side {
-                    Side::Buy => 0,
-                    Side::Sell => 1,
-                })
-                .u8(u8::from(order.price.is_none()))
-                .option(order.price, Entry::f64)
-                .u64(order.volume.0)
-                .option(order.time_to_live, Entry::u64),
-        );
+        let side = match order.side {
+            Side::Buy => 0,
+            Side::Sell => 1,
+        };
+        let kind = u8::from(order.price.is_none());
+        let entry = self.entry();
+        put(entry, 0, [tag]);
+        put(entry, 1, order.time.0.to_le_bytes());
+        put(entry, 9, order.market.0.to_le_bytes());
+        put(entry, 13, order.order_id.0.to_le_bytes());
+        put(entry, 21, order.agent.0.to_le_bytes());
+        put(entry, 25, [side, kind]);
+        let at = put_option(entry, 27, order.price.map(float));
+        put(entry, at, order.volume.0.to_le_bytes());
+        let end = put_option(entry, at + 8, order.time_to_live);
+        self.close(end);
     }
 
     fn execution(&mut self, execution: &ExecutionRecord) {
-        self.push(
-            Entry::new(4)
-                .i64(execution.time.0)
-                .u32(execution.market.0)
-                .u32(execution.buy_agent.0)
-                .u32(execution.sell_agent.0)
-                .u64(execution.buy_order_id.0)
-                .u64(execution.sell_order_id.0)
-                .f64(execution.price)
-                .u64(execution.volume.0),
-        );
+        let entry = self.entry();
+        put(entry, 0, [4]);
+        put(entry, 1, execution.time.0.to_le_bytes());
+        put(entry, 9, execution.market.0.to_le_bytes());
+        put(entry, 13, execution.buy_agent.0.to_le_bytes());
+        put(entry, 17, execution.sell_agent.0.to_le_bytes());
+        put(entry, 21, execution.buy_order_id.0.to_le_bytes());
+        put(entry, 29, execution.sell_order_id.0.to_le_bytes());
+        put(entry, 37, float(execution.price).to_le_bytes());
+        put(entry, 45, execution.volume.0.to_le_bytes());
+        self.close(53);
     }
 
     fn step(&mut self, step: &StepRecord) {
-        self.push(
-            Entry::new(5)
-                .u32(step.session.0)
-                .i64(step.time.0)
-                .u32(step.market.0)
-                .f64(step.market_price)
-                .f64(step.fundamental_price),
-        );
+        let entry = self.entry();
+        put(entry, 0, [5]);
+        put(entry, 1, step.session.0.to_le_bytes());
+        put(entry, 5, step.time.0.to_le_bytes());
+        put(entry, 13, step.market.0.to_le_bytes());
+        put(entry, 17, float(step.market_price).to_le_bytes());
+        put(entry, 25, float(step.fundamental_price).to_le_bytes());
+        self.close(33);
     }
 
-    fn push(&mut self, entry: &Entry) {
-        self.pending.extend_from_slice(&entry.bytes[..entry.length]);
-        if self.pending.len() >= BLOCK {
-            self.hasher.update(&self.pending);
-            self.pending.clear();
+    fn session(&mut self, tag: u8, session: &SessionRecord) {
+        let entry = self.entry();
+        put(entry, 0, [tag]);
+        put(entry, 1, session.session.0.to_le_bytes());
+        put(entry, 5, session.time.0.to_le_bytes());
+        self.close(13);
+    }
+
+    fn moment(&mut self, tag: u8, time: Step) {
+        let entry = self.entry();
+        put(entry, 0, [tag]);
+        put(entry, 1, time.0.to_le_bytes());
+        self.close(9);
+    }
+
+    /// Where the next entry goes.
+    #[inline]
+    fn entry(&mut self) -> &mut [u8; ENTRY] {
+        self.pending[self.n_pending..].first_chunk_mut().expect("invariant: a block is not full")
+    }
+
+    /// Ends an entry of so many bytes.
+    #[inline]
+    fn close(&mut self, length: usize) {
+        self.n_pending += length;
+        if self.n_pending >= BLOCK {
+            self.hash_block();
         }
+    }
+
+    #[cold]
+    fn hash_block(&mut self) {
+        self.hasher.update(&self.pending[..BLOCK]);
+        self.pending.copy_within(BLOCK..self.n_pending, 0);
+        self.n_pending -= BLOCK;
     }
 }
 
-/// The encoding of one entry of bounded length.
-struct Entry {
-    bytes: [u8; 64],
-    length: usize,
+#[inline]
+fn put<const N: usize>(entry: &mut [u8; ENTRY], at: usize, bytes: [u8; N]) {
+    entry[at..at + N].copy_from_slice(&bytes);
 }
 
-impl Entry {
-    fn new(tag: u8) -> Self {
-        let mut entry = Self { bytes: [0; 64], length: 1 };
-        entry.bytes[0] = tag;
-        entry
-    }
+/// Writes an option and returns where it ends. What is written beyond a missing value is written
+/// over by the next field.
+#[inline]
+fn put_option(entry: &mut [u8; ENTRY], at: usize, value: Option<u64>) -> usize {
+    put(entry, at, [u8::from(value.is_some())]);
+    put(entry, at + 1, value.unwrap_or(0).to_le_bytes());
+    if value.is_some() { at + 9 } else { at + 1 }
+}
 
-    #[inline]
-    fn put<const N: usize>(&mut self, bytes: [u8; N]) -> &mut Self {
-        self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
-        self.length += N;
-        self
-    }
-
-    #[inline]
-    fn u8(&mut self, value: u8) -> &mut Self {
-        self.put([value])
-    }
-
-    #[inline]
-    fn u32(&mut self, value: u32) -> &mut Self {
-        self.put(value.to_le_bytes())
-    }
-
-    #[inline]
-    fn u64(&mut self, value: u64) -> &mut Self {
-        self.put(value.to_le_bytes())
-    }
-
-    #[inline]
-    fn i64(&mut self, value: i64) -> &mut Self {
-        self.put(value.to_le_bytes())
-    }
-
-    #[inline]
-    fn f64(&mut self, value: f64) -> &mut Self {
-        let value = if value.is_nan() { f64::NAN } else { value };
-        // Adding zero turns −0 into 0 and leaves every other number as it is.
-        self.u64((value + 0.0).to_bits())
-    }
-
-    #[inline]
-    fn option<T>(
-        &mut self,
-        value: Option<T>,
-        put: impl FnOnce(&mut Self, T) -> &mut Self,
-    ) -> &mut Self {
-        match value {
-            None => self.u8(0),
-            Some(value) => put(self.u8(1), value),
-        }
-    }
+/// The bits of a float, with one NaN and no −0.
+#[inline]
+fn float(value: f64) -> u64 {
+    let value = if value.is_nan() { f64::NAN } else { value };
+    // Adding zero turns −0 into 0 and leaves every other number as it is.
+    (value + 0.0).to_bits()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pams_core::{MarketId, OrderId, SessionId, Step, Volume};
+    use pams_core::{MarketId, OrderId, SessionId, Volume};
 
     fn hash(records: &[Record]) -> RecordHash {
         let mut hasher = RecordHasher::new();

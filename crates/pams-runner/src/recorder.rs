@@ -79,12 +79,20 @@ impl<'l> Recorder<'l> {
         self.check()
     }
 
+    #[inline(never)]
+    fn tell_loggers(&mut self, record: Record) {
+        let names = &self.names;
+        tell(&mut self.loggers, &mut self.failure, |logger| logger.record(&record, names));
+    }
+
     pub(crate) fn take_hash(&mut self) -> Option<RecordHash> {
         self.hasher.take().map(RecordHasher::finish)
     }
 }
 
 impl RecordSink for Recorder<'_> {
+    /// Inlined, because every caller knows which kind of record it has.
+    #[inline(always)]
     fn record(&mut self, record: Record) {
         match record {
             Record::Order(_) => self.counts.orders += 1,
@@ -97,8 +105,7 @@ impl RecordSink for Recorder<'_> {
             hasher.record(&record);
         }
         if !self.loggers.is_empty() {
-            let names = &self.names;
-            tell(&mut self.loggers, &mut self.failure, |logger| logger.record(&record, names));
+            self.tell_loggers(record);
         }
     }
 }

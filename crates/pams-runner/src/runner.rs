@@ -196,12 +196,30 @@ impl<'l> Runner<'l> {
         let wanted = usize::try_from(wanted).unwrap_or(0);
         self.submissions.clear();
         self.simulation.normal.shuffle(&mut self.simulation.generator);
+        if self.crew.parallel.is_none() {
+            return self.ask_one_by_one(wanted);
+        }
         while self.submissions.lists.len() < wanted {
             self.next_batch(wanted - self.submissions.lists.len());
             if self.batch.is_empty() {
                 break;
             }
             self.ask_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Asks the agents that all batches together would ask.
+    fn ask_one_by_one(&mut self, wanted: usize) -> Result<(), Error> {
+        let Simulation { simulator, population, normal, generator, .. } = &mut self.simulation;
+        let (submissions, recorder) = (&mut self.submissions, &self.recorder);
+        while submissions.lists.len() < wanted
+            && let Some(agent) = normal.next(generator)
+        {
+            population
+                .ask(agent, simulator, &mut submissions.instructions)
+                .map_err(|error| Error::run(recorder.place(simulator.time(), agent), error))?;
+            submissions.close(agent);
         }
         Ok(())
     }
@@ -216,16 +234,14 @@ impl<'l> Runner<'l> {
     fn ask_batch(&mut self) -> Result<(), Error> {
         let Simulation { simulator, population, .. } = &mut self.simulation;
         let (submissions, recorder) = (&mut self.submissions, &self.recorder);
-        if let Some(parallel) = &mut self.crew.parallel {
-            return parallel.ask(&self.batch, simulator, population, submissions, recorder);
-        }
-        for &agent in &self.batch {
-            population
-                .ask(agent, simulator, &mut submissions.instructions)
-                .map_err(|error| Error::run(recorder.place(simulator.time(), agent), error))?;
-            submissions.close(agent);
-        }
-        Ok(())
+        let parallel = self.crew.parallel.as_mut();
+        parallel.expect("invariant: without workers agents are asked one by one").ask(
+            &self.batch,
+            simulator,
+            population,
+            submissions,
+            recorder,
+        )
     }
 
     /// Processes the submitted lists in a random order, each followed by the high-frequency agents

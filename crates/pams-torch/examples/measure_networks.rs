@@ -1,10 +1,12 @@
 //! Times neural agents on the torch-style runner beside the sequential one:
-//! `measure [ROUNDS [WORKERS]]`.
+//! `measure_networks [ROUNDS [WORKERS]]`, and `measure_networks tensors [ROUNDS]`.
 //!
 //! Both runners run in turn, each in a fresh program, with one thread of candle per process. Printed
 //! are medians over the rounds with their extremes: milliseconds per step, the overhead of a turn
 //! (the difference over the turns of a step), the time to the end of the first step with workers,
-//! and the memory (PSS) of the main process and all workers in the middle of the run.
+//! and the memory (PSS) of the main process and all workers in the middle of the run. With
+//! `tensors` the networks are small and have 6, 60 and 600 tensors, and there is one worker, so
+//! that the overhead of a turn is the way alone; it should not grow with the tensors.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -15,6 +17,7 @@
 use std::alloc::System;
 use std::error::Error;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
@@ -34,14 +37,24 @@ const TURNS: u32 = 8;
 struct Case {
     name: &'static str,
     agents: usize,
-    hidden: [usize; 2],
+    /// The hidden layers, and the neurons of each.
+    hidden: (usize, usize),
     steps: u64,
 }
 
-const CASES: [Case; 2] = [
-    Case { name: "50 agents x (32-64-64-1)", agents: 50, hidden: [64, 64], steps: 2000 },
-    Case { name: "100 agents x (32-1024-1024-1)", agents: 100, hidden: [1024, 1024], steps: 150 },
+const CASES: [Case; 5] = [
+    Case { name: "50 agents x (32-64-64-1)", agents: 50, hidden: (2, 64), steps: 2000 },
+    Case { name: "100 agents x (32-1024-1024-1)", agents: 100, hidden: (2, 1024), steps: 150 },
+    Case { name: "50 agents x 6 tensors", agents: 50, hidden: (2, 2), steps: 2000 },
+    Case { name: "50 agents x 60 tensors", agents: 50, hidden: (29, 2), steps: 2000 },
+    Case { name: "50 agents x 600 tensors", agents: 50, hidden: (299, 2), steps: 500 },
 ];
+
+/// Those of the table.
+const LARGE: Range<usize> = 0..2;
+
+/// The cases that differ in nothing but the number of tensors.
+const TENSORS: Range<usize> = 2..5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut registry = Registry::builtin();
@@ -52,10 +65,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         [run, case, runner, workers] if run == "run" => {
             run_once(&CASES[case.parse::<usize>()?], runner, workers.parse()?, registry)
         }
-        [] => compare(5, 2),
-        [rounds] => compare(rounds.parse()?, 2),
-        [rounds, workers] => compare(rounds.parse()?, workers.parse()?),
-        _ => Err("usage: measure [ROUNDS [WORKERS]]".into()),
+        [tensors] if tensors == "tensors" => compare(TENSORS, 5, 1),
+        [tensors, rounds] if tensors == "tensors" => compare(TENSORS, rounds.parse()?, 1),
+        [] => compare(LARGE, 5, 2),
+        [rounds] => compare(LARGE, rounds.parse()?, 2),
+        [rounds, workers] => compare(LARGE, rounds.parse()?, workers.parse()?),
+        _ => Err("usage: measure_networks [tensors] [ROUNDS [WORKERS]]".into()),
     }
 }
 
@@ -68,10 +83,11 @@ struct Measured {
     hash: String,
 }
 
-fn compare(rounds: usize, workers: usize) -> Result<(), Box<dyn Error>> {
+fn compare(cases: Range<usize>, rounds: usize, workers: usize) -> Result<(), Box<dyn Error>> {
     let load = fs::read_to_string("/proc/loadavg")?;
     println!("load before: {}; {TURNS} turns a step, {workers} workers", load.trim());
-    for (number, case) in CASES.iter().enumerate() {
+    for number in cases {
+        let case = &CASES[number];
         let mut found: [Vec<Measured>; 2] = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for (runs, runner) in found.iter_mut().zip(["sequential", "torch"]) {
@@ -135,13 +151,14 @@ fn run_once(
     workers: NonZeroUsize,
     registry: Registry,
 ) -> Result<(), Box<dyn Error>> {
+    let (layers, neurons) = case.hidden;
     let config = serde_json::json!({
         "simulation": {"markets": ["Market"], "agents": ["Networks"], "sessions": [
             {"sessionName": "day", "iterationSteps": case.steps, "withOrderPlacement": true,
              "withOrderExecution": true, "withPrint": false, "maxNormalOrders": TURNS}]},
         "Market": {"class": "Market", "tickSize": 0.01, "marketPrice": 300.0},
         "Networks": {"class": "CandleAgent", "numAgents": case.agents, "markets": ["Market"],
-                     "cashAmount": 10000, "assetVolume": 50, "hiddenSizes": case.hidden}
+                     "cashAmount": 10000, "assetVolume": 50, "hiddenSizes": vec![neurons; layers]}
     });
     let builder = match runner {
         "torch" => TorchAgentParallelRunner::new().builder().num_parallel(workers),

@@ -5,7 +5,8 @@
 //! In the outbox a *gap* takes their place, and nothing behind it is sent before the owner's
 //! snapshot fills it. The updates themselves are kept until then: those that the snapshot does not
 //! include follow it. No update is moved behind a task that was submitted after it; tasks may see
-//! updates that came later, as they may anyway.
+//! updates that came later, as they may anyway. Only what is behind the last task makes way: so a
+//! task waits for one snapshot at most, however fast updates come.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl Link {
                     self.kill();
                     return false;
                 }
-                self.waiting > self.looks_at.max(bound) && self.make_gap(bound)
+                self.lags(bound)
             }
         }
     }
@@ -92,21 +93,32 @@ impl Link {
     }
 
     /// Puts the owner's snapshot where updates were taken out, and what it does not include
-    /// behind it.
-    pub(crate) fn fill_gap(&mut self, after: u64, snapshot: Arc<Update>, bound: usize) {
-        let Some(at) = self.outbox.iter().position(|out| matches!(out, Out::Gap)) else { return };
+    /// behind it; `true` when that is so much that it needs another one.
+    pub(crate) fn fill_gap(&mut self, after: u64, snapshot: Arc<Update>, bound: usize) -> bool {
+        let at = self.outbox.iter().position(|out| matches!(out, Out::Gap));
+        let Some(at) = at else { return false };
         let mut behind: VecDeque<Out> = self.outbox.split_off(at);
         behind.pop_front();
-        let bound = bound.max(snapshot.weight());
+        let room = bound.max(snapshot.weight());
         self.outbox.push_back(Out::Update(after, snapshot));
+        self.weigh(room);
+        let looks_at = self.looks_at;
         let held = std::mem::take(&mut self.held).into_iter().filter(|(epoch, _)| *epoch > after);
         self.outbox.extend(held.map(|(epoch, update)| Out::Update(epoch, update)));
         self.outbox.append(&mut behind);
         self.gap = false;
-        self.weigh(bound);
+        self.weigh(room);
+        self.looks_at = looks_at;
         if self.flush().is_err() {
             self.kill();
+            return false;
         }
+        self.lags(bound)
+    }
+
+    /// Whether too much waits, so that a snapshot is to take its place.
+    fn lags(&mut self, bound: usize) -> bool {
+        self.waiting > self.looks_at.max(bound) && self.make_gap(bound)
     }
 
     /// Counts anew what waits. The next snapshot is due when as much has come again.

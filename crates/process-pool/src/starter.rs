@@ -354,8 +354,10 @@ impl crate::state::State {
             return;
         }
         if link.gap {
-            if let Some((after, update)) = snapshot {
-                link.fill_gap(after, update, shared.settings.update_backlog);
+            if let Some((after, update)) = snapshot
+                && link.fill_gap(after, update, shared.settings.update_backlog)
+            {
+                let _ = shared.orders.send(Order::Snapshot { worker });
             }
             return self.pump(shared);
         }

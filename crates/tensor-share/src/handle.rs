@@ -44,7 +44,7 @@ impl ArenaHandle {
 impl TensorHandle {
     pub(crate) fn of(opened: &Opened, entry: &Entry) -> Self {
         let arena = ArenaHandle::of(opened);
-        Self { arena, offset: entry.offset, dtype: entry.dtype, dims: entry.dims.clone() }
+        Self { arena, offset: entry.offset, dtype: entry.dtype, dims: Box::from(&*entry.dims) }
     }
 
     /// The entry of the arena that the handle means.

@@ -21,6 +21,7 @@
 
 use candle_core::DType;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 use crate::element;
@@ -58,7 +59,7 @@ impl Kind {
 pub(crate) struct Entry {
     pub(crate) name: Box<str>,
     pub(crate) dtype: DType,
-    pub(crate) dims: Box<[usize]>,
+    pub(crate) dims: SmallVec<[usize; 4]>,
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
 }
@@ -198,14 +199,15 @@ impl Directory {
         if found != expected {
             return Err(format!("checksum {found:016x}, expected {expected:016x}"));
         }
-        // An entry has 20 bytes at least, so this reserves no more than the file is long.
-        if n_tensors > directory_len as u64 / 20 {
+        // An entry has 20 bytes at least, so what is reserved below is about what was read.
+        let n_entries = usize::try_from(n_tensors).unwrap_or(usize::MAX);
+        if n_entries > directory_len / 20 {
             return Err(format!("{n_tensors} tensors in a directory of {directory_len} bytes"));
         }
         let mut cursor = Cursor { bytes: &bytes[PREFIX..] };
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(n_entries);
         let mut free = end;
-        for index in 0..n_tensors {
+        for index in 0..n_entries {
             let entry = cursor
                 .entry(free, file_len)
                 .map_err(|problem| format!("tensor {index}: {problem}"))?;
@@ -233,7 +235,7 @@ pub(crate) fn plan(name: &str, dtype: DType, dims: &[usize]) -> Result<Entry> {
         return Err(refused("a shape has at most 255 dimensions").into());
     }
     let bytes = n_bytes(dtype, dims).ok_or_else(|| refused("its bytes do not fit into 63 bits"))?;
-    let (name, dims) = (name.into(), dims.into());
+    let (name, dims) = (name.into(), SmallVec::from_slice(dims));
     Ok(Entry { name, dtype, dims, offset: 0, bytes })
 }
 
@@ -298,7 +300,7 @@ impl<'a> Cursor<'a> {
         let [code, rank] = self.take()?;
         let name_len = u16::from_le_bytes(self.take()?);
         let dtype = element::dtype(code).ok_or_else(|| format!("unknown dtype {code}"))?;
-        let mut dims = Vec::with_capacity(usize::from(rank));
+        let mut dims = SmallVec::with_capacity(usize::from(rank));
         for _ in 0..rank {
             dims.push(usize::try_from(self.u64()?).map_err(|error| error.to_string())?);
         }
@@ -317,7 +319,7 @@ impl<'a> Cursor<'a> {
         }
         let offset = usize::try_from(offset).map_err(|error| error.to_string())?;
         let bytes = usize::try_from(bytes).map_err(|error| error.to_string())?;
-        Ok(Entry { name: name.into(), dtype, dims: dims.into(), offset, bytes })
+        Ok(Entry { name: name.into(), dtype, dims, offset, bytes })
     }
 }
 

@@ -3,7 +3,7 @@
 //! 2002).
 
 use pams_config::{Block, config_block, config_choice};
-use pams_core::random::{Generator, RandomValue};
+use pams_core::random::{Arithmetic, Generator, RandomValue};
 use pams_core::{MarketView, OrderRequest, Side};
 use serde::{Deserialize, Serialize};
 
@@ -210,27 +210,17 @@ impl FcnAgent {
         let look_back = self.window.min(now.since_start());
         let past = market.values_at(now.saturating_sub(look_back))?.market_price;
         let arithmetic = turn.arithmetic();
-        // A logarithm with weight zero adds nothing to the sum, not even a rounding.
-        let log_return = |what: &str, ratio: f64, weight: f64| {
-            // The comparison is false for NaN too.
-            if ratio > 0.0 && ratio.is_finite() {
-                Ok(if weight == 0.0 { 0.0 } else { arithmetic.ln(ratio) })
-            } else {
-                Err(format!(
-                    "{what} in market {} is {ratio}: there is no log return",
-                    market.name()
-                ))
-            }
+        let no_log_return = |what: &str, ratio: f64| {
+            format!("{what} in market {} is {ratio}: there is no log return", market.name())
         };
-        let fundamental_ratio = market.fundamental_price() / price;
+        let ratio = market.fundamental_price() / price;
         let fundamental = self.reversion_rate
-            * log_return(
-                "fundamental over market price",
-                fundamental_ratio,
-                self.fundamental_weight,
-            )?;
+            * log_return(arithmetic, ratio, self.fundamental_weight)
+                .ok_or_else(|| no_log_return("fundamental over market price", ratio))?;
+        let ratio = price / past;
         let chart = per_step(i64::try_from(look_back)?)
-            * log_return("market price over past market price", price / past, self.chart_weight)?;
+            * log_return(arithmetic, ratio, self.chart_weight)
+                .ok_or_else(|| no_log_return("market price over past market price", ratio))?;
         let noise = self.noise_scale * turn.generator().standard_normal();
         let expected_return = self.normalization
             * ((self.fundamental_weight * fundamental + self.chart_weight * chart)
@@ -248,6 +238,15 @@ impl FcnAgent {
             .into())
         }
     }
+}
+
+/// The logarithm of a ratio of prices, none when there is none. With weight zero it adds nothing to
+/// the sum, not even a rounding, and is not computed.
+#[inline]
+fn log_return(arithmetic: Arithmetic, ratio: f64, weight: f64) -> Option<f64> {
+    // The comparison is false for NaN too.
+    let exists = ratio > 0.0 && ratio.is_finite();
+    exists.then(|| if weight == 0.0 { 0.0 } else { arithmetic.ln(ratio) })
 }
 
 /// One over a number of steps, at least 1 of which are counted.

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::BookOrder;
-use super::queue::{Chain, Links, Orders};
-use crate::ids::OrderId;
+use super::orders::{Orders, Row};
+use super::queue::{Chain, Links};
 use crate::quantity::Step;
 
 /// How many steps ahead the chains stand in a row, so that one is found without a search. Orders
@@ -29,28 +28,32 @@ impl Expirations {
         Self { now: Step::BEFORE_START, near: VecDeque::new(), far: BTreeMap::new() }
     }
 
-    /// Adds an order of the table that is gone at a future step.
-    pub(super) fn add(&mut self, orders: &mut Orders, gone_at: Step, id: OrderId) {
-        let chain = match near_index(orders[id.0].placed_at, gone_at) {
-            None => self.far.entry(gone_at).or_default(),
-            Some(_) => {
-                let index = self.index(gone_at);
-                while self.near.len() <= index {
-                    self.near.push_back(Chain::default());
-                }
-                &mut self.near[index]
+    /// The step up to which orders have expired.
+    pub(super) fn now(&self) -> Step {
+        self.now
+    }
+
+    /// Adds an order that is gone at a future step.
+    pub(super) fn add(&mut self, orders: &mut Orders, gone_at: Step, slot: u32) {
+        let chain = if is_near(&orders[slot], gone_at) {
+            let index = self.index(gone_at);
+            if index >= self.near.len() {
+                self.near.resize(index + 1, Chain::default());
             }
+            &mut self.near[index]
+        } else {
+            self.far.entry(gone_at).or_default()
         };
-        chain.append(orders, id, links);
+        chain.append(orders, slot, links);
     }
 
     /// Takes an order out that leaves the book before its time is over, or when it is.
-    pub(super) fn remove(&mut self, orders: &mut Orders, gone_at: Step, id: OrderId) {
-        if near_index(orders[id.0].placed_at, gone_at).is_some() {
+    pub(super) fn remove(&mut self, orders: &mut Orders, gone_at: Step, slot: u32) {
+        if is_near(&orders[slot], gone_at) {
             let index = self.index(gone_at);
-            self.near[index].remove(orders, id, links);
+            self.near[index].remove(orders, slot, links);
         } else if let Some(chain) = self.far.get_mut(&gone_at) {
-            chain.remove(orders, id, links);
+            chain.remove(orders, slot, links);
             if chain.is_empty() {
                 self.far.remove(&gone_at);
             }
@@ -84,11 +87,10 @@ impl Expirations {
 }
 
 /// Whether an order is among the near ones. That is decided once, when it is placed.
-fn near_index(placed_at: Step, gone_at: Step) -> Option<u64> {
-    let ahead = gone_at.0.abs_diff(placed_at.0);
-    (ahead <= NEAR).then_some(ahead)
+fn is_near(row: &Row, gone_at: Step) -> bool {
+    gone_at.0.abs_diff(row.placed_at().0) <= NEAR
 }
 
-fn links(order: &mut BookOrder) -> &mut Links {
-    &mut order.of_step
+fn links(row: &mut Row) -> &mut Links {
+    &mut row.of_step
 }

@@ -1,33 +1,43 @@
 //! The order book of one market: who waits at which price, in price-time priority.
 //!
 //! Levels are keyed by integer tick, so two prices that differ only in rounding share a level.
-//! Orders at a level form a linked list through the order table, so that a cancel, a fill or an
-//! expiration takes an order out of the middle without searching and without disturbing anybody's
-//! place. Market orders stand in a queue of their own before all levels. The book decides nothing:
-//! when orders trade is the business of [`crate::market`].
+//! Those near the touch stand side by side, the others in a sorted list. Orders stand in a slab and
+//! form linked lists through it, so that a cancel, a fill or an expiration takes an order out of the
+//! middle without searching and without disturbing anybody's place. Market orders stand in a queue
+//! of their own before all levels. The book does not decide when orders trade: that is the business
+//! of a market.
 //!
 //! | operation | cost |
 //! |---|---|
-//! | place | O(log levels) |
-//! | cancel, fill, best price | O(1), O(log levels) when a level appears or disappears |
+//! | place, near the touch | O(1) |
+//! | place, elsewhere | O(log levels) for a new level |
+//! | cancel, fill | O(1); O(log levels) when a level far from the touch disappears |
+//! | best price, total volumes | O(1) |
 //! | expire | O(orders that expire) |
-//! | total volumes | O(1) |
+//!
+//! Memory grows with the orders that are known at once: those that rest, and those that left within
+//! the time for which a book remembers.
 
+mod agents;
 mod expirations;
+mod far;
+mod ladder;
+mod near;
+mod orders;
 mod queue;
 mod side;
 
-use std::collections::hash_map::Entry;
+use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentId, OrderId};
 use crate::order::Side;
 use crate::quantity::{Step, Tick, Volume};
-use crate::window::Window;
+use agents::AgentOrders;
 use expirations::Expirations;
-use queue::{Chain, Links, NONE, Orders};
+use orders::Orders;
+use queue::NONE;
 use side::SideBook;
 
 /// One level of one side as it is seen from outside.
@@ -54,8 +64,8 @@ pub enum OrderState {
     Expired,
 }
 
-/// An order that the book has accepted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An order that the book has accepted, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BookOrder {
     /// Whose order.
     pub agent: AgentId,
@@ -71,27 +81,23 @@ pub struct BookOrder {
     pub placed_at: Step,
     /// For how many steps after `placed_at` it lives; for ever when none.
     pub time_to_live: Option<u64>,
-    pub(crate) at_level: Links,
-    pub(crate) of_agent: Links,
-    pub(crate) of_step: Links,
-}
-
-impl BookOrder {
-    /// The first step at which the order is gone, none when it never expires.
-    fn gone_at(&self) -> Option<Step> {
-        self.time_to_live.map(|steps| self.placed_at.saturating_add(steps).saturating_add(1))
-    }
 }
 
 /// What a new order brings; the book adds its id and place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NewOrder {
-    pub(crate) agent: AgentId,
-    pub(crate) side: Side,
-    pub(crate) tick: Option<Tick>,
-    pub(crate) volume: Volume,
-    pub(crate) placed_at: Step,
-    pub(crate) time_to_live: Option<u64>,
+pub struct NewOrder {
+    /// Whose order.
+    pub agent: AgentId,
+    /// Buy or sell.
+    pub side: Side,
+    /// Its level, none for a market order.
+    pub tick: Option<Tick>,
+    /// Units to trade; at least 1.
+    pub volume: Volume,
+    /// The current step.
+    pub placed_at: Step,
+    /// For how many steps after `placed_at` it lives; for ever when none.
+    pub time_to_live: Option<u64>,
 }
 
 /// The order with the highest priority on one side.
@@ -103,25 +109,72 @@ pub struct Best {
     pub order_id: OrderId,
 }
 
+/// A buy and a sell order that trade with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// The buy order.
+    pub buy: OrderId,
+    /// The sell order.
+    pub sell: OrderId,
+    /// Whose buy order.
+    pub buy_agent: AgentId,
+    /// Whose sell order.
+    pub sell_agent: AgentId,
+    /// The limit of the earlier order, or of the only one that has a limit; none for two market
+    /// orders.
+    pub tick: Option<Tick>,
+    /// Units traded.
+    pub volume: Volume,
+}
+
 /// An order book.
+///
+/// ```
+/// use pams_core::{AgentId, Book, NewOrder, Side, Step, Tick, Volume};
+///
+/// let order = |side, tick, volume| NewOrder {
+///     agent: AgentId(0),
+///     side,
+///     tick: Some(Tick(tick)),
+///     volume: Volume(volume),
+///     placed_at: Step(0),
+///     time_to_live: None,
+/// };
+/// let mut book = Book::new(Some(0));
+/// let ask = book.place(order(Side::Sell, 3001, 2));
+/// let bid = book.place(order(Side::Buy, 3002, 3));
+/// let fill = book.match_best().expect("they cross");
+/// assert_eq!((fill.buy, fill.sell, fill.tick), (bid, ask, Some(Tick(3001))));
+/// assert_eq!(book.match_best(), None);
+/// assert_eq!(book.limit_volume(Side::Buy), Volume(1));
+/// book.cancel(bid);
+/// assert_eq!(book.best(Side::Buy), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Book {
     orders: Orders,
-    buy: SideBook,
-    sell: SideBook,
-    /// Each agent's resting orders, oldest first. Never iterated.
-    agents: FxHashMap<AgentId, Chain>,
+    /// Buys, then sells: taking one by its number costs no branch, which would be a coin toss.
+    sides: [SideBook; 2],
+    agents: AgentOrders,
     expirations: Expirations,
+    /// For how many steps an order is known after it left; for ever when none.
+    memory: Option<u64>,
+    /// What left when, the earliest first, if it is ever forgotten.
+    left: VecDeque<(Step, u32)>,
 }
 
 impl Book {
-    pub(crate) fn new() -> Self {
+    /// An empty book that knows orders for `memory` steps after they left it; for ever when none.
+    /// It knows at most 2³² orders at a time.
+    #[must_use]
+    pub fn new(memory: Option<u64>) -> Self {
         Self {
-            orders: Window::new(),
-            buy: SideBook::new(Side::Buy),
-            sell: SideBook::new(Side::Sell),
-            agents: FxHashMap::default(),
+            orders: Orders::new(),
+            sides: [SideBook::new(Side::Buy), SideBook::new(Side::Sell)],
+            agents: AgentOrders::new(),
             expirations: Expirations::new(),
+            memory,
+            left: VecDeque::new(),
         }
     }
 
@@ -129,7 +182,24 @@ impl Book {
     /// then the earliest.
     #[must_use]
     pub fn best(&self, side: Side) -> Option<Best> {
-        self.side(side).best()
+        let row = &self.orders[self.side(side).top()?];
+        Some(Best { tick: row.tick(), order_id: row.id })
+    }
+
+    /// The best limit price of `side` as a tick, whether market orders stand before it or not.
+    #[inline]
+    #[must_use]
+    pub fn best_limit(&self, side: Side) -> Option<Tick> {
+        self.side(side).best_limit()
+    }
+
+    /// The tick of the best order of `side`: none when there is no order or a market order is the
+    /// best.
+    #[inline]
+    #[must_use]
+    pub fn touch(&self, side: Side) -> Option<Tick> {
+        let side = self.side(side);
+        if side.has_market_orders() { None } else { side.best_limit() }
     }
 
     /// The levels of `side` from the best price on. Market orders are not among them.
@@ -139,13 +209,13 @@ impl Book {
 
     /// The ids of the orders that rest on `side`, by priority.
     pub fn resting(&self, side: Side) -> impl Iterator<Item = OrderId> + '_ {
-        self.side(side).resting(&self.orders)
+        self.side(side).resting(&self.orders).map(|row| row.id)
     }
 
     /// The ids of an agent's resting orders, oldest first.
     pub fn resting_of(&self, agent: AgentId) -> impl Iterator<Item = OrderId> + '_ {
-        let first = self.agents.get(&agent).map_or(NONE, |chain| chain.head);
-        queue::walk(&self.orders, first, |order| &order.of_agent)
+        let first = self.agents.first(agent);
+        queue::walk(&self.orders, first, |row| &row.of_agent).map(|row| row.id)
     }
 
     /// Units waiting in limit orders of `side`.
@@ -162,128 +232,147 @@ impl Book {
 
     /// An order that was accepted once; none when there never was one or it is forgotten.
     #[must_use]
-    pub fn order(&self, id: OrderId) -> Option<&BookOrder> {
-        self.orders.get(id.0)
+    pub fn order(&self, id: OrderId) -> Option<BookOrder> {
+        self.orders.find(id).map(|slot| self.orders[slot].order())
     }
 
     /// The id that the next order will get.
     #[must_use]
     pub fn next_order_id(&self) -> OrderId {
-        OrderId(self.orders.end())
+        self.orders.next_id()
     }
 
-    pub(crate) fn place(&mut self, new: NewOrder) -> OrderId {
-        let id = self.next_order_id();
-        let NewOrder { agent, side, tick, volume, placed_at, time_to_live } = new;
-        let order = BookOrder {
-            agent,
-            side,
-            state: OrderState::Resting,
-            tick,
-            volume,
-            placed_at,
-            time_to_live,
-            at_level: Links::default(),
-            of_agent: Links::default(),
-            of_step: Links::default(),
-        };
-        let gone_at = order.gone_at();
-        self.orders.push(order);
-        if let Some(step) = gone_at {
-            self.expirations.add(&mut self.orders, step, id);
+    /// Puts an order behind all others of its price. Nothing trades.
+    ///
+    /// The clock stands at the order's `placed_at`: [`expire`](Self::expire) was called with no
+    /// later step. All volumes that were ever placed have to fit 64 bits together.
+    ///
+    /// # Panics
+    ///
+    /// When the book knows 2³² orders, or the order's time is already over.
+    pub fn place(&mut self, new: NewOrder) -> OrderId {
+        let slot = self.orders.place(&new);
+        if let Some(step) = self.orders[slot].gone_at() {
+            self.expirations.add(&mut self.orders, step, slot);
         }
-        match side {
-            Side::Buy => self.buy.append(&mut self.orders, id),
-            Side::Sell => self.sell.append(&mut self.orders, id),
-        }
-        self.agents.entry(agent).or_default().append(&mut self.orders, id, of_agent);
-        id
+        self.sides[new.side as usize].append(&mut self.orders, slot);
+        self.agents.append(&mut self.orders, slot);
+        self.orders[slot].id
     }
 
     /// Takes `volume` of a resting order away; an order without a remainder leaves the book.
-    pub(crate) fn fill(&mut self, id: OrderId, volume: Volume) {
-        match self.orders[id.0].side {
-            Side::Buy => self.buy.reduce(&mut self.orders, id, volume),
-            Side::Sell => self.sell.reduce(&mut self.orders, id, volume),
-        }
-        if self.orders[id.0].volume.is_zero() {
-            self.take_out(id, OrderState::Filled);
-        }
+    ///
+    /// # Panics
+    ///
+    /// When no such order rests, or it is smaller.
+    pub fn fill(&mut self, id: OrderId, volume: Volume) {
+        let slot = self.orders.find(id).filter(|&slot| {
+            let row = &self.orders[slot];
+            row.state == OrderState::Resting && volume <= row.volume
+        });
+        self.fill_slot(
+            slot.expect("only a resting order trades, and at most what is left"),
+            volume,
+        );
+    }
+
+    /// Lets the best buy order trade with the best sell order if their prices cross. Market orders
+    /// cross everything, each other too.
+    #[inline]
+    pub fn match_best(&mut self) -> Option<Fill> {
+        let (buy_slot, sell_slot) = (self.sides[0].top()?, self.sides[1].top()?);
+        let (buy, sell) = (&self.orders[buy_slot], &self.orders[sell_slot]);
+        let tick = match (buy.tick(), sell.tick()) {
+            (Some(bid), Some(ask)) if bid < ask => return None,
+            // Ids count in the order of acceptance, so the lower id is the earlier order.
+            (Some(bid), Some(ask)) => Some(if buy.id < sell.id { bid } else { ask }),
+            (bid, ask) => bid.or(ask),
+        };
+        let fill = Fill {
+            buy: buy.id,
+            sell: sell.id,
+            buy_agent: buy.agent,
+            sell_agent: sell.agent,
+            tick,
+            volume: buy.volume.min(sell.volume),
+        };
+        self.fill_slot(buy_slot, fill.volume);
+        self.fill_slot(sell_slot, fill.volume);
+        Some(fill)
     }
 
     /// Takes an order off the book if it still rests there.
-    pub(crate) fn cancel(&mut self, id: OrderId) {
-        if self.orders[id.0].state == OrderState::Resting {
-            self.take_out(id, OrderState::Canceled);
+    pub fn cancel(&mut self, id: OrderId) {
+        if let Some(slot) = self.orders.find(id)
+            && self.orders[slot].state == OrderState::Resting
+        {
+            self.take_out(slot, OrderState::Canceled);
         }
     }
 
-    /// Takes all orders off the book whose time is over at `now` and tells which: the buy side
-    /// first, each side in the order of placement.
-    pub(crate) fn expire(&mut self, now: Step, mut expired: impl FnMut(OrderId, &BookOrder)) {
+    /// Moves the clock to `now`. Takes all orders off the book whose time is over and tells which:
+    /// the buy side first, each side in the order of placement. Forgets orders that left too long
+    /// ago.
+    pub fn expire(&mut self, now: Step, mut expired: impl FnMut(OrderId, &BookOrder)) {
         while let Some(chains) = self.expirations.next(now) {
+            if chains.iter().all(|chain| chain.is_empty()) {
+                continue;
+            }
             for side in [Side::Buy, Side::Sell] {
                 for chain in chains {
                     let mut next = chain.head;
                     while next != NONE {
-                        let id = OrderId(next);
-                        next = self.orders[id.0].of_step.next;
-                        if self.orders[id.0].side == side {
-                            self.take_off_levels(id, OrderState::Expired);
-                            expired(id, &self.orders[id.0]);
+                        let slot = next;
+                        next = self.orders[slot].of_step.next;
+                        if self.orders[slot].side == side {
+                            self.take_off_levels(slot, OrderState::Expired);
+                            let row = &self.orders[slot];
+                            expired(row.id, &row.order());
                         }
                     }
                 }
             }
         }
+        if let Some(memory) = self.memory {
+            let oldest = now.saturating_sub(memory);
+            while let Some((_, slot)) = self.left.pop_front_if(|&mut (step, _)| step < oldest) {
+                self.orders.forget(slot);
+            }
+        }
     }
 
-    /// Forgets dead orders that were accepted before `step`, up to the first one that rests.
-    pub(crate) fn forget_before(&mut self, step: Step) {
-        let mut first = self.orders.first();
-        while let Some(order) = self.orders.get(first) {
-            if order.placed_at >= step || order.state == OrderState::Resting {
-                break;
-            }
-            first += 1;
+    #[inline]
+    fn fill_slot(&mut self, slot: u32, volume: Volume) {
+        let row = &mut self.orders[slot];
+        self.sides[row.side as usize].reduce(row, volume);
+        if row.volume.is_zero() {
+            self.take_out(slot, OrderState::Filled);
         }
-        self.orders.forget_before(first);
     }
 
     /// Takes an order out of the book before its time is over.
-    fn take_out(&mut self, id: OrderId, state: OrderState) {
-        if let Some(step) = self.orders[id.0].gone_at() {
-            self.expirations.remove(&mut self.orders, step, id);
+    fn take_out(&mut self, slot: u32, state: OrderState) {
+        if let Some(step) = self.orders[slot].gone_at() {
+            self.expirations.remove(&mut self.orders, step, slot);
         }
-        self.take_off_levels(id, state);
+        self.take_off_levels(slot, state);
     }
 
-    fn take_off_levels(&mut self, id: OrderId, state: OrderState) {
-        let order = &mut self.orders[id.0];
-        order.state = state;
-        let (agent, side) = (order.agent, order.side);
-        match side {
-            Side::Buy => self.buy.remove(&mut self.orders, id),
-            Side::Sell => self.sell.remove(&mut self.orders, id),
-        }
-        if let Entry::Occupied(mut chain) = self.agents.entry(agent) {
-            chain.get_mut().remove(&mut self.orders, id, of_agent);
-            if chain.get().is_empty() {
-                chain.remove();
-            }
+    fn take_off_levels(&mut self, slot: u32, state: OrderState) {
+        let row = &mut self.orders[slot];
+        row.state = state;
+        let side = row.side;
+        self.sides[side as usize].remove(&mut self.orders, slot);
+        self.agents.remove(&mut self.orders, slot);
+        if self.memory.is_some() {
+            self.left.push_back((self.expirations.now(), slot));
         }
     }
 
+    #[inline]
     fn side(&self, side: Side) -> &SideBook {
-        match side {
-            Side::Buy => &self.buy,
-            Side::Sell => &self.sell,
-        }
+        &self.sides[side as usize]
     }
-}
-
-fn of_agent(order: &mut BookOrder) -> &mut Links {
-    &mut order.of_agent
 }
 
 #[cfg(test)]

@@ -1,26 +1,20 @@
-//! Linked lists that run through the order table.
+//! Linked lists that run through the orders of a book.
 //!
 //! An order belongs to up to three lists at once, its level's, its agent's and that of the step at
-//! which it is gone; a list is named by the
-//! function that finds an order's [`Links`] in it.
+//! which it is gone; a list is named by the function that finds an order's [`Links`] in it.
 
 use serde::{Deserialize, Serialize};
 
-use super::BookOrder;
-use crate::ids::OrderId;
-use crate::window::Window;
+use super::orders::{Orders, Row};
 
-/// All orders of a book by id.
-pub(crate) type Orders = Window<BookOrder>;
-
-/// Stands for "no order": no book ever holds this many.
-pub(crate) const NONE: u64 = u64::MAX;
+/// Stands for "nothing" where something is named by its place in a table.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// An order's neighbours in one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Links {
-    previous: u64,
-    pub(super) next: u64,
+pub(super) struct Links {
+    previous: u32,
+    pub(super) next: u32,
 }
 
 impl Default for Links {
@@ -31,9 +25,9 @@ impl Default for Links {
 
 /// The ends of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Chain {
-    pub(crate) head: u64,
-    tail: u64,
+pub(super) struct Chain {
+    pub(super) head: u32,
+    tail: u32,
 }
 
 impl Default for Chain {
@@ -43,34 +37,36 @@ impl Default for Chain {
 }
 
 impl Chain {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.head == NONE
     }
 
     /// Adds an order at the end.
-    pub(crate) fn append(
+    #[inline]
+    pub(super) fn append(
         &mut self,
         orders: &mut Orders,
-        id: OrderId,
-        links: impl Fn(&mut BookOrder) -> &mut Links,
+        slot: u32,
+        links: impl Fn(&mut Row) -> &mut Links,
     ) {
-        *links(&mut orders[id.0]) = Links { previous: self.tail, next: NONE };
+        *links(&mut orders[slot]) = Links { previous: self.tail, next: NONE };
         if self.tail == NONE {
-            self.head = id.0;
+            self.head = slot;
         } else {
-            links(&mut orders[self.tail]).next = id.0;
+            links(&mut orders[self.tail]).next = slot;
         }
-        self.tail = id.0;
+        self.tail = slot;
     }
 
     /// Takes an order out, wherever it stands.
-    pub(crate) fn remove(
+    #[inline]
+    pub(super) fn remove(
         &mut self,
         orders: &mut Orders,
-        id: OrderId,
-        links: impl Fn(&mut BookOrder) -> &mut Links,
+        slot: u32,
+        links: impl Fn(&mut Row) -> &mut Links,
     ) {
-        let Links { previous, next } = std::mem::take(links(&mut orders[id.0]));
+        let Links { previous, next } = std::mem::take(links(&mut orders[slot]));
         if previous == NONE {
             self.head = next;
         } else {
@@ -84,18 +80,19 @@ impl Chain {
     }
 }
 
-/// The ids of a list from `first` on.
-pub(crate) fn walk<'a>(
+/// The orders of a list from `first` on.
+pub(super) fn walk<'a>(
     orders: &'a Orders,
-    first: u64,
-    links: impl Fn(&BookOrder) -> &Links + 'a,
-) -> impl Iterator<Item = OrderId> + 'a {
+    first: u32,
+    links: impl Fn(&Row) -> &Links + 'a,
+) -> impl Iterator<Item = &'a Row> + 'a {
     let mut next = first;
     std::iter::from_fn(move || {
-        let id = next;
-        (id != NONE).then(|| {
-            next = links(&orders[id]).next;
-            OrderId(id)
+        let slot = next;
+        (slot != NONE).then(|| {
+            let row = &orders[slot];
+            next = links(row).next;
+            row
         })
     })
 }

@@ -102,6 +102,24 @@ impl Model {
     }
 }
 
+/// What becomes of the best orders of both sides.
+fn expected_fill(buy: &Resting, sell: &Resting) -> Option<Fill> {
+    let ticks = (buy.order.tick, sell.order.tick);
+    let tick = match ticks {
+        (Some(bid), Some(ask)) => Some(if buy.id < sell.id { bid } else { ask }),
+        (bid, ask) => bid.or(ask),
+    };
+    let crosses = !matches!(ticks, (Some(bid), Some(ask)) if bid < ask);
+    crosses.then(|| Fill {
+        buy: buy.id,
+        sell: sell.id,
+        buy_agent: buy.order.agent,
+        sell_agent: sell.order.agent,
+        tick,
+        volume: buy.order.volume.min(sell.order.volume),
+    })
+}
+
 /// A model, a book that keeps every order and one that forgets.
 struct Comparison {
     model: Model,
@@ -110,7 +128,7 @@ struct Comparison {
 
 impl Comparison {
     fn new() -> Self {
-        Self { model: Model::default(), books: [Book::new(), Book::new()] }
+        Self { model: Model::default(), books: [Book::new(None), Book::new(Some(WINDOW))] }
     }
 
     fn fill(&mut self, id: OrderId, volume: u64) {
@@ -143,10 +161,14 @@ impl Comparison {
             }
             Operation::Match => {
                 let best = |side| self.model.side(side).first().copied();
-                if let (Some(buy), Some(sell)) = (best(Side::Buy), best(Side::Sell)) {
-                    let volume = buy.order.volume.min(sell.order.volume).0;
-                    self.fill(buy.id, volume);
-                    self.fill(sell.id, volume);
+                let pair = best(Side::Buy).zip(best(Side::Sell));
+                let expected = pair.and_then(|(buy, sell)| expected_fill(&buy, &sell));
+                for book in &mut self.books {
+                    assert_eq!(book.match_best(), expected);
+                }
+                if let Some(fill) = expected {
+                    self.model.fill(fill.buy, fill.volume.0);
+                    self.model.fill(fill.sell, fill.volume.0);
                 }
             }
             Operation::MoveClock => self.move_clock(),
@@ -180,7 +202,6 @@ impl Comparison {
             book.expire(now, |id, _| expired.push(id));
             assert_eq!(expired, gone);
         }
-        self.books[1].forget_before(now.saturating_sub(WINDOW));
     }
 
     fn check(&self) {
@@ -192,6 +213,11 @@ impl Comparison {
                     .first()
                     .map(|resting| Best { tick: resting.order.tick, order_id: resting.id });
                 assert_eq!(book.best(side), best);
+                assert_eq!(book.touch(side), best.and_then(|best| best.tick));
+                assert_eq!(
+                    book.best_limit(side),
+                    model.levels(side).first().map(|level| level.tick)
+                );
                 assert!(book.resting(side).eq(orders.iter().map(|resting| resting.id)));
                 assert!(book.levels(side).eq(model.levels(side)));
                 let on_side = |order: &NewOrder| order.side == side;
@@ -295,7 +321,7 @@ fn long_stream(seed: u64, places: u64, levels: i64) -> Comparison {
 
 #[test]
 fn ten_thousand_operations_leave_every_order_in_its_place() {
-    for (seed, places, levels) in [(1, 6, 20), (2, 6, 0), (3, 5, 3)] {
+    for (seed, places, levels) in [(1, 6, 20), (2, 6, 0), (3, 5, 400)] {
         let comparison = long_stream(seed, places, levels);
         comparison.check_volumes();
         let model = &comparison.model;
@@ -319,7 +345,7 @@ fn order(side: Side, tick: Option<i64>, volume: u64) -> NewOrder {
 
 #[test]
 fn many_orders_at_one_price_in_one_step_all_survive() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     let ids: Vec<OrderId> =
         (0..5_000).map(|_| book.place(order(Side::Sell, Some(3000), 1))).collect();
     assert!(book.resting(Side::Sell).eq(ids.iter().copied()));
@@ -333,7 +359,7 @@ fn many_orders_at_one_price_in_one_step_all_survive() {
 
 #[test]
 fn a_partial_fill_keeps_its_place() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     let first = book.place(order(Side::Sell, Some(3000), 2));
     let second = book.place(order(Side::Sell, Some(3000), 2));
     book.fill(first, Volume(1));
@@ -345,7 +371,7 @@ fn a_partial_fill_keeps_its_place() {
 
 #[test]
 fn market_orders_stand_before_all_levels_and_have_none() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     let limit = book.place(order(Side::Buy, Some(i64::from(u32::MAX)), 3));
     let market = book.place(order(Side::Buy, None, 2));
     assert_eq!(book.best(Side::Buy), Some(Best { tick: None, order_id: market }));
@@ -359,7 +385,7 @@ fn market_orders_stand_before_all_levels_and_have_none() {
 
 #[test]
 fn a_cancel_of_a_dead_order_changes_nothing() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     let filled = book.place(order(Side::Buy, Some(1), 1));
     let canceled = book.place(order(Side::Buy, Some(1), 1));
     let expired = book.place(NewOrder { time_to_live: Some(1), ..order(Side::Buy, Some(1), 1) });
@@ -377,7 +403,7 @@ fn a_cancel_of_a_dead_order_changes_nothing() {
 
 #[test]
 fn a_time_to_live_beyond_all_time_never_ends() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     for steps in [u64::MAX, i64::MAX.unsigned_abs(), i64::MAX.unsigned_abs() - 1] {
         book.place(NewOrder {
             time_to_live: Some(steps),
@@ -391,7 +417,7 @@ fn a_time_to_live_beyond_all_time_never_ends() {
 
 #[test]
 fn an_agent_finds_its_own_orders_only() {
-    let mut book = Book::new();
+    let mut book = Book::new(None);
     let of = |agent, side| NewOrder { agent: AgentId(agent), ..order(side, Some(1), 1) };
     let ids = [
         book.place(of(1, Side::Sell)),

@@ -12,6 +12,8 @@ pub(crate) struct Schedule {
     events: Vec<ScheduledEvent>,
     always: [Vec<usize>; POINTS],
     timed: [Vec<TimedHook>; POINTS],
+    /// One bit for each point at which any event is ever called.
+    used: u16,
 }
 
 const POINTS: usize = HookPoint::AfterExecution as usize + 1;
@@ -35,6 +37,7 @@ impl Schedule {
     pub(crate) fn add(&mut self, name: String, event: Box<dyn Event>, generator: Generator) {
         let number = self.events.len();
         for Hook { point, times } in event.hooks() {
+            self.used |= 1 << point as u16;
             match times {
                 HookTimes::Always => self.always[point as usize].push(number),
                 HookTimes::Steps(steps) => self.timed[point as usize].push(TimedHook {
@@ -48,8 +51,9 @@ impl Schedule {
     }
 
     /// Whether any event is ever called at a point.
+    #[inline]
     pub(crate) fn has(&self, point: HookPoint) -> bool {
-        !self.always[point as usize].is_empty() || !self.timed[point as usize].is_empty()
+        self.used >> (point as u16) & 1 == 1
     }
 
     /// Calls all events that registered for a point at the current step.

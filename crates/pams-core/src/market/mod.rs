@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::book::{Book, BookOrder, Level, NewOrder};
 use crate::ids::{AgentId, MarketId, OrderId};
 use crate::order::Side;
-use crate::quantity::{Step, Tick, Volume};
+use crate::quantity::{Step, Volume};
 use crate::tick_size::TickSize;
 use crate::window::Window;
 
-pub use matching::Fill;
 pub use series::{HistoryError, StepValues};
 
 /// A value of a field that a market class adds to its markets.
@@ -129,7 +128,7 @@ impl MarketView {
             running: false,
             steps: Window::new(),
             accepted_volume: Volume::ZERO,
-            book: Book::new(),
+            book: Book::new(history_window),
         }
     }
 
@@ -217,7 +216,7 @@ impl MarketView {
     }
 
     fn best_price(&self, side: Side) -> Option<f64> {
-        Some(self.tick_size.price(self.book.best(side)?.tick?))
+        Some(self.tick_size.price(self.book.touch(side)?))
     }
 }
 
@@ -245,9 +244,7 @@ impl MarketView {
         }
         self.steps.push(values);
         if let Some(window) = self.history_window {
-            let oldest = self.time.saturating_sub(window);
-            self.steps.forget_before(oldest.since_start());
-            self.book.forget_before(oldest);
+            self.steps.forget_before(self.time.saturating_sub(window).since_start());
         }
     }
 
@@ -303,10 +300,6 @@ impl MarketView {
         if running && let Some(price) = values.last_executed_price.or(mid) {
             values.market_price = price;
         }
-    }
-
-    fn tick_of(&self, id: OrderId) -> Option<Tick> {
-        self.book.order(id).and_then(|order| order.tick)
     }
 
     /// Whether an agent owns an order; none when there is no such order or it is forgotten.

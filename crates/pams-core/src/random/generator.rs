@@ -223,7 +223,8 @@ impl Generator {
         }
     }
 
-    /// The draws of [`shuffle`](Self::shuffle) for as many items as there are `draws`, if it needs them all beforehand.
+    /// The draws of [`shuffle`](Self::shuffle) for as many items as there are `draws`, the first at the end, if it needs them all
+    /// beforehand.
     pub(super) fn draw_descending(&mut self, draws: &mut [u32]) -> bool {
         match &mut self.engine {
             Engine::Xoshiro(_) => false,

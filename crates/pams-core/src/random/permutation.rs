@@ -22,7 +22,8 @@ use super::Generator;
 pub struct Permutation {
     /// The places in order, but for those that were exchanged by the current order.
     pool: Vec<u32>,
-    /// Where in the pool each place handed out was taken from, and in mt19937 mode also those to come.
+    /// Where in the pool the place that was handed out was taken from, by where it ended up; in mt19937 mode also for
+    /// those to come.
     draws: Vec<u32>,
     handed_out: usize,
     stage: Stage,
@@ -84,9 +85,9 @@ impl Permutation {
         let to = self.destination(self.handed_out);
         if self.stage == Stage::Drawing {
             let further = if left > 1 { generator.below(left as u64) } else { 0 };
-            self.draws[self.handed_out] = self.pool_index(to as u64 + further);
+            self.draws[to] = self.pool_index(to as u64 + further);
         }
-        let from = self.draws[self.handed_out] as usize;
+        let from = self.draws[to] as usize;
         self.handed_out += 1;
         self.pool.swap(from, to);
         Some(self.pool[to])
@@ -112,7 +113,7 @@ impl Permutation {
     fn undo(&mut self) {
         for turn in 0..self.handed_out {
             let to = self.destination(turn);
-            let from = self.draws[turn];
+            let from = self.draws[to];
             self.pool[from as usize] = from;
             self.pool[to] = self.pool_index(to as u64);
         }

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use pams_agent::Registry;
 use pams_config::SimulationSettings;
+use pams_core::random::Generator;
 use pams_core::{MarketView, StepDelta};
 use parking_lot::Mutex;
 use process_pool::{
@@ -229,11 +230,11 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
 
     fn run(&mut self, tasks: Vec<Task>) -> Result<Vec<Answer>, ExecutorError> {
         let Running { pool, registry, memory, .. } = self.running.as_ref().ok_or(NOT_STARTED)?;
-        let mut requests = Vec::with_capacity(tasks.len());
+        let mut requests: Vec<WireTask> = Vec::with_capacity(tasks.len());
         let mut attachments = Vec::with_capacity(tasks.len());
-        for task in &tasks {
+        for task in tasks {
             let (questions, shared) = registry
-                .collect(|| task.iter().map(WireQuestion::new).collect::<Result<Vec<_>, _>>());
+                .collect(|| task.into_iter().map(WireQuestion::new).collect::<Result<Vec<_>, _>>());
             let shared = memory.for_task(shared)?;
             requests.push(WireTask { memory: memory::keys(&shared), questions: questions? });
             attachments.push(shared);
@@ -248,7 +249,8 @@ impl<I: WorkerInitializer> Executor for ProcessExecutor<I> {
                 requests.iter().zip(attachments).map(submit).collect::<Result<_, _>>()?;
             pending.into_iter().map(Pending::wait).collect::<Result<_, _>>()?
         };
-        Ok(replies.into_iter().zip(tasks).map(|(replies, task)| answers(replies, task)).collect())
+        let generators = requests.into_iter().map(WireTask::into_generators);
+        Ok(replies.into_iter().zip(generators).map(|(one, before)| answers(one, before)).collect())
     }
 
     fn finish(&mut self) -> Result<(), ExecutorError> {
@@ -267,11 +269,7 @@ const FORGOTTEN: &str = "worker processes run this program again and need one li
 
 const NOT_STARTED: &str = "the executor has not been started";
 
-/// Replies next to the questions that were sent, whose generators they may not have touched.
-fn answers(replies: Vec<WireReply>, task: Task) -> Answer {
-    replies
-        .into_iter()
-        .zip(task)
-        .map(|(reply, question)| reply.into_reply(question.generator))
-        .collect()
+/// Replies next to the generators that were sent, which they may not have touched.
+fn answers(replies: Vec<WireReply>, before: impl IntoIterator<Item = Generator>) -> Answer {
+    replies.into_iter().zip(before).map(|(reply, before)| reply.into_reply(before)).collect()
 }

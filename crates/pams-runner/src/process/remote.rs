@@ -85,7 +85,7 @@ pub fn encode_update(delta: &StepDelta) -> Result<Vec<u8>, ExecutorError> {
 /// When a state can't be encoded.
 pub fn encode_task(task: &Task) -> Result<Vec<u8>, ExecutorError> {
     let questions: Vec<WireQuestion> =
-        task.iter().map(WireQuestion::new).collect::<Result<_, _>>()?;
+        task.iter().cloned().map(WireQuestion::new).collect::<Result<_, _>>()?;
     Ok(encode(&questions)?.0)
 }
 
@@ -96,7 +96,7 @@ pub fn encode_task(task: &Task) -> Result<Vec<u8>, ExecutorError> {
 /// When the bytes are none of [`RemoteWorker::answer`].
 pub fn decode_answer(bytes: &[u8], task: Task) -> Result<Answer, ExecutorError> {
     let replies: Vec<WireReply> = decode(bytes)?;
-    Ok(super::answers(replies, task))
+    Ok(super::answers(replies, task.into_iter().map(|question| question.generator)))
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ExecutorError> {

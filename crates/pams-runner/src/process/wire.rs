@@ -106,15 +106,18 @@ impl Update {
     }
 }
 
+impl WireTask {
+    /// The generators that were sent.
+    pub(crate) fn into_generators(self) -> impl Iterator<Item = Generator> {
+        self.questions.into_iter().map(|question| question.generator)
+    }
+}
+
 impl WireQuestion {
-    pub(crate) fn new(question: &Question) -> Result<Self, ExecutorError> {
+    pub(crate) fn new(question: Question) -> Result<Self, ExecutorError> {
         let Question { agent, account, state, state_changed, generator } = question;
-        Ok(Self {
-            agent: *agent,
-            account: account.clone(),
-            state: if *state_changed { Some(encode(state)?) } else { None },
-            generator: generator.clone(),
-        })
+        let state = if state_changed { Some(encode(&state)?) } else { None };
+        Ok(Self { agent, account, state, generator })
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use process_pool::{BoxError, Builder, Bytes, Context, Key, ProcessPool, Service, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -379,7 +380,11 @@ pub(crate) struct Place(std::path::PathBuf);
 
 impl Place {
     pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("pool-it-{}-{name}", std::process::id()));
+        // Two tests that run at the same time may use one name.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let process = std::process::id();
+        let path = std::env::temp_dir().join(format!("pool-it-{process}-{made}-{name}"));
         std::fs::create_dir_all(&path).expect("made");
         Self(path)
     }

@@ -104,7 +104,7 @@ pub enum ZeroCopy {
 pub enum WhyCopied {
     /// [`ShareAlloc`] is not the global allocator of the program.
     NoAllocator,
-    /// The process may not reserve 256 GiB of addresses (`ulimit -v`).
+    /// The process may not reserve 512 GiB of addresses (`ulimit -v`), of which 256 GiB are kept.
     NoAddresses,
     /// More than 256 GiB of arenas are open at once.
     RangeUsed,

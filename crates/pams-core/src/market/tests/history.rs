@@ -88,6 +88,24 @@ fn forgetting_changes_no_result() {
     assert!(all.market().values_at(Step(0)).is_ok());
 }
 
+#[test]
+fn an_order_is_known_for_a_window_after_it_left_however_old_it_was() {
+    let mut scene = Scene::with_window(vec![market(0, 1.0, 300.0)], Some(2)).started(Switch::On);
+    scene.send(["B 290x1", "B 280x1"]);
+    for _ in 0..50 {
+        scene.next_step();
+    }
+    scene.send(["S 290x1", "C 0"]);
+    scene.next_step();
+    scene.next_step();
+    scene.send(["C 0"]);
+    assert_eq!(scene.records("cancel"), ["#0 B 290x0", "#0 B 290x0"]);
+    scene.next_step();
+    assert!(scene.refusal("C 0").contains("no longer kept"));
+    scene.send(["C 1"]);
+    assert_eq!(scene.records("cancel").last(), Some(&"#1 B 280x1".to_owned()));
+}
+
 /// How much a market takes in a binary message: a measure of its memory.
 fn size(scene: &Scene) -> usize {
     bincode::serde::encode_to_vec(scene.market(), bincode::config::standard()).unwrap().len()
