@@ -302,8 +302,8 @@ pub(crate) struct Reading {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Talking {
-    /// Tell nothing but errors: no progress bar, no warnings, no summary unless `--summary` asks for
-    /// one. The seed is told if it was drawn and no summary has it
+    /// Tell nothing but errors: no progress bar, no warnings, no summary unless its form is asked for.
+    /// The seed is told if it was drawn and no summary has it
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 

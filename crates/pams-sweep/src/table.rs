@@ -131,8 +131,11 @@ fn write<T: DataType>(
     Ok(())
 }
 
+/// A column: its name, and how its value is taken from an outcome.
+type Taken<From, To> = (&'static str, fn(&From) -> To);
+
 /// The columns of one run beside its parameters and its seed, in order.
-const RUN_COLUMNS: [(&str, fn(&RunOutcome) -> u64); 5] = [
+const RUN_COLUMNS: [Taken<RunOutcome, u64>; 5] = [
     ("steps", |outcome| outcome.steps),
     ("orders", |outcome| outcome.orders),
     ("executions", |outcome| outcome.executions),
@@ -141,14 +144,14 @@ const RUN_COLUMNS: [(&str, fn(&RunOutcome) -> u64); 5] = [
 ];
 
 /// The columns of one market, in order: first the floats, then the counts.
-const MARKET_FLOATS: [(&str, fn(&MarketOutcome) -> Option<f64>); 5] = [
+const MARKET_FLOATS: [Taken<MarketOutcome, Option<f64>>; 5] = [
     ("market_price", |market| market.market_price),
     ("fundamental_price", |market| market.fundamental_price),
     ("last_executed_price", |market| market.last_executed_price),
     ("vwap", |market| market.vwap),
     ("return_std", |market| market.return_std),
 ];
-const MARKET_COUNTS: [(&str, fn(&MarketOutcome) -> u64); 5] = [
+const MARKET_COUNTS: [Taken<MarketOutcome, u64>; 5] = [
     ("executed_volume", |market| market.executed_volume),
     ("orders", |market| market.orders),
     ("executions", |market| market.executions),
