@@ -8,7 +8,7 @@ A round runs PAMS on a part of the seeds and then our sweep of all of them, so t
 Each PAMS process makes a runner for each of its seeds and runs it; its imports and the reading of the config are not timed.
 Ours is the whole command as a user starts it, with the start of its workers, its journal, its record hashes and its table.
 What is compared is seconds a run. Memory is the peak of every process as the system tells it, for the sweep and for one that
-has ten times as many seeds: it should not grow with them beyond 8 bytes a run.
+has ten times as many seeds: beyond 8 bytes a run and a block of the table's rows (16,384) it should not grow with them.
 """
 
 import argparse

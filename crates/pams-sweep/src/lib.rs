@@ -44,7 +44,8 @@
 //! - A run of a sweep is the run that a runner makes of the same config and seed, to the record hash.
 //! - Finished runs are not repeated. Runs that failed are, when the sweep is started again.
 //! - A config is read once for each point and worker, not for each seed.
-//! - Memory is bounded by 8 bytes a run, and by what one run needs in each worker.
+//! - Memory is bounded by 8 bytes a run and some thousand rows of the table, and by what one run needs in
+//!   each worker.
 //!
 //! # Limits
 //!
