@@ -34,6 +34,14 @@ ALLOWED = {
         "pams-candle",
     },
     "pams-results": {"pams-core", "pams-runner"},
+    "pams-sweep": {
+        "pams-core",
+        "pams-config",
+        "pams-agent",
+        "process-pool",
+        "pams-runner",
+        "pams-results",
+    },
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,

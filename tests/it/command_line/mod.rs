@@ -11,6 +11,7 @@ mod python;
 mod runners;
 mod runs;
 mod schema;
+mod sweep;
 mod wild;
 
 use std::ffi::OsStr;
