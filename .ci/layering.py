@@ -19,6 +19,7 @@ ALLOWED = {
     "pams-core": set(),
     "process-pool": set(),
     "tensor-share": set(),
+    "pams-facts": set(),
     "pams-config": {"pams-core"},
     "pams-agent": {"pams-core", "pams-config"},
     "pams-runner": {"pams-core", "pams-config", "pams-agent", "process-pool", "tensor-share"},

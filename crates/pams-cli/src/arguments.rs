@@ -8,6 +8,9 @@ use pams_core::random::GeneratorKind;
 use pams_results::TableFormat;
 use pams_sweep::{Axis, Seeds};
 
+use crate::facts::FactsArguments;
+use crate::plot::PlotArguments;
+
 /// Run artificial-market simulations from PAMS config files.
 #[derive(Debug, Parser)]
 #[command(name = "pams", version, arg_required_else_help = true, after_help = EXAMPLES)]
@@ -32,6 +35,10 @@ Examples:
       Run it again, and see whether every record is the same
   pams diff results/config-42 results/config-43
       Show the first record in which two runs differ
+  pams facts results/config-*
+      Tell the stylised facts, with confidence intervals over seeds
+  pams plot results/config-42
+      Draw it: a page, SVG and PNG in results/config-42/report
   pams check config.json
       List every mistake without running
   pams schema > pams.schema.json
@@ -54,6 +61,10 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Show the first record in which two runs differ
     Diff(DiffArguments),
+    /// Tell the stylised facts of kept runs
+    Facts(FactsArguments),
+    /// Draw a kept run as pictures and a page
+    Plot(PlotArguments),
     /// List every mistake of a config without running it
     Check(CheckArguments),
     /// Print the JSON Schema of a config
@@ -425,7 +436,9 @@ impl Arguments {
             Command::Sweep(arguments) => arguments.talking.verbosity(),
             Command::Check(arguments) => arguments.talking.verbosity(),
             Command::Replay(arguments) => arguments.talking.verbosity(),
-            Command::Diff(_) | Command::Schema => Verbosity::Normal,
+            Command::Diff(_) | Command::Facts(_) | Command::Plot(_) | Command::Schema => {
+                Verbosity::Normal
+            }
             #[cfg(feature = "torch")]
             Command::Shm { .. } => Verbosity::Normal,
         }

@@ -1,6 +1,7 @@
 //! The `pams` command as a program: what it prints, writes, and answers.
 
 mod broken;
+mod facts;
 mod help;
 mod interrupt;
 mod keeping;
