@@ -19,6 +19,7 @@ ALLOWED = {
     "pams-core": set(),
     "process-pool": set(),
     "tensor-share": set(),
+    "pams-facts": set(),
     "pams-config": {"pams-core"},
     "pams-agent": {"pams-core", "pams-config"},
     "pams-runner": {"pams-core", "pams-config", "pams-agent", "process-pool", "tensor-share"},
@@ -33,6 +34,14 @@ ALLOWED = {
         "pams-candle",
     },
     "pams-results": {"pams-core", "pams-runner"},
+    "pams-sweep": {
+        "pams-core",
+        "pams-config",
+        "pams-agent",
+        "process-pool",
+        "pams-runner",
+        "pams-results",
+    },
     # None stands for "any".
     "pams-cli": None,
     "pams-examples": None,

@@ -121,6 +121,18 @@ struct Pauses {
     over: Vec<f64>,
 }
 
+impl Pauses {
+    fn step_is_over(&mut self) {
+        for (since, steps) in &mut self.pending {
+            *steps += 1;
+            if *steps == 2 {
+                self.over.push(milliseconds(*since));
+            }
+        }
+        self.pending.retain(|(_, steps)| *steps < 2);
+    }
+}
+
 /// Orders a kill every so many steps, the next one when the last one has been carried out.
 struct Clock {
     every: u64,
@@ -133,14 +145,8 @@ struct Clock {
 impl Logger for Clock {
     fn record(&mut self, record: &Record, _: &NameTable) -> io::Result<()> {
         let Record::Step(step) = record else { return Ok(()) };
-        let Pauses { pending, over } = &mut *self.pauses.lock();
-        for (since, steps) in &mut *pending {
-            *steps += 1;
-            if *steps == 2 {
-                over.push(milliseconds(*since));
-            }
-        }
-        pending.retain(|(_, steps)| *steps < 2);
+        // Not locked any more when the killer, who locks too, is waited for.
+        self.pauses.lock().step_is_over();
         let time = step.time.since_start();
         if time == 0 || !time.is_multiple_of(self.every) {
             return Ok(());

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pams_core::random::GeneratorKind;
 use pams_results::TableFormat;
+use pams_sweep::{Axis, Seeds};
+
+use crate::facts::FactsArguments;
+use crate::plot::PlotArguments;
 
 /// Run artificial-market simulations from PAMS config files.
 #[derive(Debug, Parser)]
@@ -25,10 +29,16 @@ Examples:
       Get the numbers that PAMS 0.3.0 gives for this seed
   pams run config.json --seed 42 --out results
       Keep the run as tables in results/config-42, for pandas, polars and R
+  pams sweep config.json --seeds 0..1000 --set FCNAgents.orderMargin=0.05,0.1 --out sweep
+      Run it with 1,000 seeds for each of two values, and get one table
   pams replay results/config-42
       Run it again, and see whether every record is the same
   pams diff results/config-42 results/config-43
       Show the first record in which two runs differ
+  pams facts results/config-*
+      Tell the stylised facts, with confidence intervals over seeds
+  pams plot results/config-42
+      Draw it: a page, SVG and PNG in results/config-42/report
   pams check config.json
       List every mistake without running
   pams schema > pams.schema.json
@@ -45,10 +55,16 @@ const OUTPUT: &str = "Standard output carries one thing: the steps, the log, or 
 pub(crate) enum Command {
     /// Run a simulation and end with a summary
     Run(RunArguments),
+    /// Run a config with many seeds and parameters, and get one table
+    Sweep(SweepArguments),
     /// Run a kept run again, and see whether every record is the same
     Replay(ReplayArguments),
     /// Show the first record in which two runs differ
     Diff(DiffArguments),
+    /// Tell the stylised facts of kept runs
+    Facts(FactsArguments),
+    /// Draw a kept run as pictures and a page
+    Plot(PlotArguments),
     /// List every mistake of a config without running it
     Check(CheckArguments),
     /// Print the JSON Schema of a config
@@ -133,6 +149,69 @@ pub(crate) struct RunArguments {
     /// Leave out the hash of all records
     #[arg(long)]
     pub(crate) no_hash: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) talking: Talking,
+}
+
+const SWEEPING: &str = "\
+Examples:
+  pams sweep config.json --seeds 0..1000 --out sweep
+      1,000 runs that differ by their seed
+  pams sweep config.json --seeds 0..=9 --set FCNAgents.orderMargin=0.05,0.1 --out sweep
+      10 seeds for each of two values
+  pams sweep config.json --seeds 1,2,5 --set Market.marketPrice=300,400 \\
+      --set 'FCNAgents.noiseWeight={\"expon\":[0.5]},{\"expon\":[1.0]}' --out sweep
+      A grid of two times two points
+  pams sweep config.json --seeds 0..2000 --out sweep
+      The first example went on with: the runs that are finished are not repeated
+
+DIR/runs.parquet has a row for each run. After an interruption or a kill the same command goes on
+from where it was.
+
+Exit status: 0 done, 1 the input or a run failed, 2 wrong usage, 130 interrupted.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SWEEPING)]
+pub(crate) struct SweepArguments {
+    /// The config, a JSON file; `-` reads it from standard input
+    pub(crate) config: PathBuf,
+
+    /// The seeds of each point: ranges and single ones, such as `0..1000`, `0..=9` or `1,2,5`
+    #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
+    pub(crate) seeds: Seeds,
+
+    /// A parameter and the values that it takes, as JSON or as text; several make a grid. The path is
+    /// the keys of the config from outside in, and an element of an array by its number
+    #[arg(long = "set", value_name = "PATH=VALUE,...")]
+    pub(crate) parameters: Vec<Axis>,
+
+    /// The folder of the sweep
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// How many runs go on at the same time, each in a process; by default as many as there are CPUs
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// The random generator, as for `pams run`
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub(crate) prng: GeneratorKind,
+
+    /// Keep each run as tables in a folder of its own, DIR/runs/point-N-seed-N
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Remove the sweep in DIR and begin again; by default it is gone on with
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+
+    /// The form of the summary at the end
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) format: Option<SummaryForm>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -234,8 +313,8 @@ pub(crate) struct Reading {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Talking {
-    /// Tell nothing but errors: no progress bar, no warnings, no summary unless `--summary` asks for
-    /// one. The seed is told if it was drawn and no summary has it
+    /// Tell nothing but errors: no progress bar, no warnings, no summary unless its form is asked for.
+    /// The seed is told if it was drawn and no summary has it
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
@@ -354,9 +433,12 @@ impl Arguments {
     pub(crate) fn verbosity(&self) -> Verbosity {
         match &self.command {
             Command::Run(arguments) => arguments.talking.verbosity(),
+            Command::Sweep(arguments) => arguments.talking.verbosity(),
             Command::Check(arguments) => arguments.talking.verbosity(),
             Command::Replay(arguments) => arguments.talking.verbosity(),
-            Command::Diff(_) | Command::Schema => Verbosity::Normal,
+            Command::Diff(_) | Command::Facts(_) | Command::Plot(_) | Command::Schema => {
+                Verbosity::Normal
+            }
             #[cfg(feature = "torch")]
             Command::Shm { .. } => Verbosity::Normal,
         }

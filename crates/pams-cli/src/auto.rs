@@ -10,7 +10,8 @@ use pams_runner::{Choice, Rehearsal, ThreadExecutor};
 use crate::arguments::RunnerKind;
 use crate::summary::Chosen;
 
-/// What a turn costs more when a worker is asked, in seconds; measured by the example `overhead`.
+/// What a turn costs more when a worker is asked, in seconds: an estimate. The example `overhead`
+/// measures it on a machine; being off by some only moves the border between two right choices.
 const TRIP: f64 = 10e-6;
 
 /// What a batch costs more, however many agents are in it.

@@ -11,6 +11,9 @@ struct Library;
 #[doc = include_str!("../../../docs/src/guide/results.md")]
 struct Results;
 
+#[doc = include_str!("../../../docs/src/guide/sweeps.md")]
+struct Sweeps;
+
 #[doc = include_str!("../../../docs/src/guide/own-classes.md")]
 struct OwnClasses;
 

@@ -12,11 +12,15 @@
 //!
 //! # The command
 //!
-//! `pams run` runs a config, `pams replay` runs a kept run again, `pams diff` compares two, `pams check` lists a config's mistakes, `pams schema` prints the JSON Schema of
-//! configs with the classes of the registry, `pams shm` looks after shared memory. Results go to standard output, everything else to
-//! standard error. Exit status: 0 done, 1 the input or the run failed, 2 wrong usage, 130 interrupted.
+//! `pams run` runs a config, `pams sweep` runs it with many seeds and parameters, `pams replay` runs a kept run again,
+//! `pams diff` compares two, `pams facts` tells the stylised facts of kept runs, `pams plot` draws one, `pams check` lists
+//! a config's mistakes, `pams schema` prints the JSON Schema of configs with the classes of the registry, `pams shm` looks
+//! after shared memory. Results go to standard output, everything else to standard error. Exit status: 0 done, 1 the input
+//! or the run failed, 2 wrong usage, 130 interrupted.
 //!
 //! # Features
+//!
+//! `png`, on by default: `pams plot` writes PNG besides SVG and HTML.
 //!
 //! `torch`, on by default: the class `CandleAgent`, which [`main()`] registers unless the program has
 //! one of that name, and the torch-style runner. A program with neural agents installs
@@ -36,8 +40,10 @@ mod auto;
 mod book;
 mod check;
 mod diff;
+mod facts;
 mod keep;
 mod output;
+mod plot;
 mod progress;
 mod replay;
 mod run;
@@ -45,6 +51,7 @@ mod schema;
 #[cfg(feature = "torch")]
 mod shm;
 mod summary;
+mod sweep;
 mod torch;
 
 use std::process::ExitCode;
@@ -62,7 +69,7 @@ use output::Output;
 /// threads in its environment.
 pub fn main(mut registry: Registry) -> ExitCode {
     torch::register(&mut registry);
-    torch::init(&registry);
+    torch::init(&registry, &[pams_sweep::worker_service(&registry)]);
     let arguments = match Arguments::try_parse().and_then(Arguments::checked) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -79,9 +86,12 @@ pub fn main(mut registry: Registry) -> ExitCode {
             torch::fix_threads(&arguments, &registry);
             run::run(&arguments, registry, &output)
         }
+        Command::Sweep(arguments) => return sweep::sweep(&arguments, &registry, &output),
         Command::Check(arguments) => return check::check(&arguments, &registry, &output),
         Command::Replay(arguments) => return replay::replay(&arguments, registry, &output),
         Command::Diff(arguments) => return diff::diff(&arguments, &output),
+        Command::Facts(arguments) => facts::facts(&arguments),
+        Command::Plot(arguments) => plot::plot(&arguments),
         Command::Schema => schema::schema(&registry),
         #[cfg(feature = "torch")]
         Command::Shm { command } => shm::shm(command),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::MultiProgress;
@@ -36,6 +37,11 @@ impl Failure {
             return Self::Told(format!("{name} can't be written: there is no such directory"));
         }
         Self::Told(format!("{name} can't be written: {}", Explained(error)))
+    }
+
+    /// A file could not be read.
+    pub(crate) fn read(path: &Path, error: &io::Error) -> Self {
+        Self::Told(format!("{} can't be read: {}", path.display(), Explained(error)))
     }
 
     /// Adds what else to know where the run and not the config failed. `advice` is told whether what

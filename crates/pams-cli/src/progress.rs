@@ -11,7 +11,7 @@ use indicatif::{
 };
 use pams_runner::RunControl;
 
-/// Shows on a terminal how far a run is, until it is dropped. It only reads a counter, so it costs
+/// Shows on a terminal how far a run or a sweep is, until it is dropped. It only reads a counter, so it costs
 /// the run nothing.
 pub(crate) struct Progress {
     ended: Option<Sender<()>>,
@@ -30,6 +30,15 @@ impl Progress {
     /// Begins to show a run below the lines of standard error. Nothing is shown when that is no
     /// terminal.
     pub(crate) fn show(control: Arc<RunControl>, bars: &MultiProgress) -> Self {
+        Self::of(move || (control.steps_done(), control.steps_in_all()), "steps", bars)
+    }
+
+    /// As [`show`](Self::show), for anything of which so many are done and so many are in all.
+    pub(crate) fn of(
+        counts: impl Fn() -> (u64, u64) + Send + 'static,
+        unit: &'static str,
+        bars: &MultiProgress,
+    ) -> Self {
         if bars.is_hidden() {
             return Self::hidden();
         }
@@ -39,9 +48,16 @@ impl Progress {
             // A run that is over at once does not flash up.
             let mut bar = None;
             while wait.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let bar = bar.get_or_insert_with(|| bars.add(new_bar()));
-                bar.set_length(control.steps_in_all());
-                bar.set_position(control.steps_done());
+                let (done, in_all) = counts();
+                let bar = bar.get_or_insert_with(|| {
+                    let bar = bars.add(new_bar(unit));
+                    // What was done before the bar is there says nothing of the time that is left.
+                    bar.set_position(done);
+                    bar.reset_eta();
+                    bar
+                });
+                bar.set_length(in_all);
+                bar.set_position(done);
                 bar.tick();
             }
             if let Some(bar) = bar {
@@ -53,10 +69,10 @@ impl Progress {
     }
 }
 
-fn new_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{wide_bar} {percent:>3}% {human_pos}/{human_len} steps, {rate}/s, {eta} left",
-    );
+fn new_bar(unit: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(&format!(
+        "{{wide_bar}} {{percent:>3}}% {{human_pos}}/{{human_len}} {unit}, {{rate}}/s, {{eta}} left",
+    ));
     let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
         // A bar that can't be drawn is no reason to fail.
         let _ = write!(text, "{}", HumanFloatCount(state.per_sec().round()));

@@ -101,7 +101,8 @@ pub(crate) fn execute(
     }
     let mut workers = crate::torch::workers(arguments, &runner);
     let setup = start.elapsed();
-    stop_on_interrupt(Arc::clone(control));
+    let stopped = Arc::clone(control);
+    stop_on_interrupt(move || stopped.stop());
     let start = now();
     let progress = if arguments.talking.verbosity() == Verbosity::Quiet
         || (arguments.fills_standard_output() && io::stdout().is_terminal())
@@ -243,8 +244,8 @@ fn draw_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> 32
 }
 
-/// The first Ctrl-C ends the run after its current step, the second one ends the process.
-fn stop_on_interrupt(control: Arc<RunControl>) {
+/// The first Ctrl-C asks for an end in order, the second one ends the process.
+pub(crate) fn stop_on_interrupt(stop: impl Fn() + Send + 'static) {
     let mut asked = false;
     let handler = move || {
         if asked {
@@ -252,7 +253,7 @@ fn stop_on_interrupt(control: Arc<RunControl>) {
             std::process::exit(130);
         }
         asked = true;
-        control.stop();
+        stop();
     };
     // Without a handler Ctrl-C still ends the process, only less politely.
     if let Err(error) = ctrlc::set_handler(handler) {

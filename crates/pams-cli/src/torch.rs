@@ -19,6 +19,7 @@ mod with {
     use pams_config::{ClassCatalog as _, ClassKind};
     use pams_runner::{Runner, RunnerBuilder};
     use pams_torch::{Sweeper, TorchAgentParallelRunner};
+    use process_pool::Entry;
 
     use crate::arguments::{RunArguments, RunnerKind};
     use crate::output::Failure;
@@ -44,8 +45,8 @@ mod with {
     }
 
     /// Turns this process into a worker if it was started as one.
-    pub(crate) fn init(registry: &Registry) {
-        pams_torch::init(registry);
+    pub(crate) fn init(registry: &Registry, services: &[Entry]) {
+        pams_torch::init_with(registry, services);
     }
 
     /// Begins to describe a run by the torch-style runner, or one that may become it.
@@ -120,6 +121,11 @@ mod with {
         tracing::warn!("candle's threads can't be fixed, so networks are slow: {error}");
     }
 
+    /// The variables by which candle uses one thread, for workers that run side by side.
+    pub(crate) fn one_thread() -> Vec<(String, String)> {
+        VARIABLES.map(|variable| (variable.to_owned(), "1".to_owned())).to_vec()
+    }
+
     #[expect(clippy::disallowed_methods, reason = "candle reads these variables")]
     fn number(variable: &str) -> Option<NonZeroUsize> {
         env::var(variable).ok()?.parse().ok()
@@ -144,6 +150,7 @@ mod without {
     use pams_agent::Registry;
     use pams_config::Problem;
     use pams_runner::{Runner, RunnerBuilder};
+    use process_pool::Entry;
 
     use crate::arguments::RunArguments;
     use crate::output::Failure;
@@ -160,8 +167,12 @@ mod without {
 
     pub(crate) fn register(_: &mut Registry) {}
 
-    pub(crate) fn init(registry: &Registry) {
-        pams_runner::init(registry);
+    pub(crate) fn init(registry: &Registry, services: &[Entry]) {
+        pams_runner::init_with(registry, services);
+    }
+
+    pub(crate) fn one_thread() -> Vec<(String, String)> {
+        Vec::new()
     }
 
     pub(crate) fn builder<'l>(_: &RunArguments) -> Result<RunnerBuilder<'l>, Failure> {

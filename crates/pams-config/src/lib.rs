@@ -126,6 +126,7 @@ pub use error::{ConfigError, Problem, Warning};
 pub use macros::__private;
 pub use markets::Markets;
 pub use names::Names;
+pub use nearest::suggest;
 pub use node::{Members, Node, NodeValue};
 pub use place::{Path, Place, Position};
 pub use reference::{FilePath, MarketReference, SpotMarketReference};

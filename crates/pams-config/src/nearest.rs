@@ -1,7 +1,13 @@
 //! The nearest known name to one that is unknown.
 
-/// A help text for `name`: the nearest of `candidates`, or all of them when they are few.
-pub(crate) fn suggest<'a>(
+/// A help text for `name`, which is none of `candidates`: the nearest of them, or all when they are few.
+///
+/// ```
+/// let help = pams_config::suggest("FNCAgents", ["FCNAgents", "Market"].into_iter());
+/// assert_eq!(help.as_deref(), Some("did you mean `FCNAgents`?"));
+/// ```
+#[must_use]
+pub fn suggest<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<String> {

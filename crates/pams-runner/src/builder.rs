@@ -27,6 +27,8 @@ use crate::setup;
 /// Collects what a run needs. See the [crate](crate).
 pub struct RunnerBuilder<'l> {
     source: Source,
+    /// From where relative paths in the config are meant.
+    folder: Option<PathBuf>,
     /// What the config is called in errors; may be empty.
     name: String,
     registry: Registry,
@@ -47,8 +49,9 @@ pub struct RunnerBuilder<'l> {
 /// A config that was given to the builder.
 enum Source {
     Missing,
-    Text { text: Vec<u8>, folder: Option<PathBuf> },
+    Text(Vec<u8>),
     Value(Json),
+    Checked(Arc<Settings>),
     Unreadable(io::Error),
 }
 
@@ -68,6 +71,7 @@ impl Default for RunnerBuilder<'_> {
     fn default() -> Self {
         Self {
             source: Source::Missing,
+            folder: None,
             name: String::new(),
             registry: Registry::builtin(),
             strictness: Strictness::Strict,
@@ -114,7 +118,36 @@ impl<'l> RunnerBuilder<'l> {
     /// Takes the config as a JSON value.
     #[must_use]
     pub fn config_value(self, value: Json) -> Self {
-        Self { source: Source::Value(value), ..self }
+        Self { source: Source::Value(value), folder: None, ..self }
+    }
+
+    /// Takes a config that is read and checked already, for many runs of one config. Its warnings are
+    /// not told again.
+    ///
+    /// It has to be checked with the classes of [`registry`](Self::registry).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pams_runner::SequentialRunner;
+    ///
+    /// let config = r#"{"simulation": {"markets": ["M"], "agents": [], "sessions": []},
+    ///     "M": {"class": "Market", "tickSize": 0.1, "marketPrice": 300}}"#;
+    /// let settings = Arc::new(SequentialRunner::builder().config_text(config).check()?);
+    /// for seed in 0..3 {
+    ///     SequentialRunner::builder().settings(Arc::clone(&settings)).seed(seed).build()?.run()?;
+    /// }
+    /// # Ok::<(), pams_runner::Error>(())
+    /// ```
+    #[must_use]
+    pub fn settings(self, settings: impl Into<Arc<Settings>>) -> Self {
+        Self { source: Source::Checked(settings.into()), ..self }
+    }
+
+    /// Sets the folder from which relative paths in the config are meant, after the config itself. By
+    /// default that of a config that is a file, else where the program runs.
+    #[must_use]
+    pub fn config_folder(self, folder: Option<PathBuf>) -> Self {
+        Self { folder, ..self }
     }
 
     /// Sets what the config is called in errors and warnings. By default its path if it has one.
@@ -218,20 +251,17 @@ impl<'l> RunnerBuilder<'l> {
     ///
     /// When the config can't be read or has mistakes.
     pub fn check(&self) -> Result<Settings, Error> {
-        let (registry, options) = (&self.registry, ReadOptions::from(self.strictness));
+        let mut options = ReadOptions::from(self.strictness);
+        options.folder.clone_from(&self.folder);
+        let registry = &self.registry;
         let settings = match &self.source {
             Source::Missing => return Err(Error::new(ErrorKind::NoConfig, "")),
             Source::Unreadable(error) => {
                 let error = io::Error::new(error.kind(), error.to_string());
                 return Err(Error::new(ErrorKind::Read(error), self.name.clone()));
             }
-            Source::Text { text, folder } => {
-                let options = match folder {
-                    Some(folder) => options.folder(folder),
-                    None => options,
-                };
-                Settings::from_json(text, registry, options)
-            }
+            Source::Checked(settings) => return Ok(Settings::clone(settings)),
+            Source::Text(text) => Settings::from_json(text, registry, options),
             Source::Value(value) => Settings::from_value(value, registry, options),
         };
         settings.map_err(|error| Error::new(ErrorKind::Config(error), self.name.clone()))
@@ -244,13 +274,10 @@ impl<'l> RunnerBuilder<'l> {
     /// When the config can't be read or has mistakes, or a market, agent or event can't be made
     /// from it.
     pub fn build(self) -> Result<Runner<'l>, Error> {
-        let settings = self.check()?;
-        for warning in &settings.warnings {
-            match self.name.as_str() {
-                "" => tracing::warn!("{warning}"),
-                name => tracing::warn!("{name}: {warning}"),
-            }
-        }
+        let settings = match &self.source {
+            Source::Checked(settings) => Arc::clone(settings),
+            _ => Arc::new(self.check_and_warn()?),
+        };
         let plan = self.plan(&settings);
         let mut parallel =
             self.executor.map(|executor| Parallel::new(executor, self.splitting, plan));
@@ -265,6 +292,17 @@ impl<'l> RunnerBuilder<'l> {
         let recorder = Recorder::new(NameTable::new(&settings), hasher, self.loggers);
         let crew = Crew { registry: self.registry, parallel, chooser: self.chooser };
         Ok(Runner::new(simulation, recorder, self.control, self.seed, crew))
+    }
+
+    fn check_and_warn(&self) -> Result<Settings, Error> {
+        let settings = self.check()?;
+        for warning in &settings.warnings {
+            match self.name.as_str() {
+                "" => tracing::warn!("{warning}"),
+                name => tracing::warn!("{name}: {warning}"),
+            }
+        }
+        Ok(settings)
     }
 
     /// How an executor is started.
@@ -289,9 +327,9 @@ impl<'l> RunnerBuilder<'l> {
 
     fn config_bytes(self, folder: Option<PathBuf>, read: io::Result<Vec<u8>>) -> Self {
         let source = match read {
-            Ok(text) => Source::Text { text, folder },
+            Ok(text) => Source::Text(text),
             Err(error) => Source::Unreadable(error),
         };
-        Self { source, ..self }
+        Self { source, folder, ..self }
     }
 }

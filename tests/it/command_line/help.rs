@@ -19,6 +19,11 @@ fn run() {
 }
 
 #[test]
+fn sweep() {
+    insta::assert_snapshot!(help(&["sweep", "--help"]));
+}
+
+#[test]
 fn check() {
     insta::assert_snapshot!(help(&["check", "--help"]));
 }

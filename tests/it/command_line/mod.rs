@@ -1,6 +1,7 @@
 //! The `pams` command as a program: what it prints, writes, and answers.
 
 mod broken;
+mod facts;
 mod help;
 mod interrupt;
 mod keeping;
@@ -10,6 +11,7 @@ mod python;
 mod runners;
 mod runs;
 mod schema;
+mod sweep;
 mod wild;
 
 use std::ffi::OsStr;
