@@ -147,11 +147,10 @@ impl TickSize {
         let unit = magnitude.max(1.0);
         let tolerance = (4.0 * (unit.next_up() - unit)).min(0.25);
         let moved = (ratio - nearest).abs() > tolerance;
-        let level = match (moved, side) {
-            (true, Side::Buy) if nearest > ratio => nearest - 1.0,
-            (true, Side::Sell) if nearest < ratio => nearest + 1.0,
-            _ => nearest,
-        };
+        // Numbers instead of branches: which side, and which neighbour is nearer, nobody can foresee.
+        let down = moved & (side == Side::Buy) & (nearest > ratio);
+        let up = moved & (side == Side::Sell) & (nearest < ratio);
+        let level = nearest + f64::from(i8::from(up) - i8::from(down));
         Ok(Placement { tick: tick(level), moved })
     }
 }

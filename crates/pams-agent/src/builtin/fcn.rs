@@ -178,17 +178,18 @@ impl FcnAgent {
             MarginType::Fixed => None,
             MarginType::Normal => Some(turn.generator().standard_normal()),
         };
-        let side = if expected > price {
-            Side::Buy
-        } else if expected < price {
-            Side::Sell
-        } else {
+        let (buys, sells) = (expected > price, expected < price);
+        if !(buys | sells) {
             return Ok(());
-        };
-        let order_price = match (margin_noise, side) {
-            (Some(noise), _) => expected + noise * self.order_margin,
-            (None, Side::Buy) => expected * (1.0 - self.order_margin),
-            (None, Side::Sell) => expected * (1.0 + self.order_margin),
+        }
+        let side = if buys { Side::Buy } else { Side::Sell };
+        let order_price = match margin_noise {
+            Some(noise) => expected + noise * self.order_margin,
+            // One sum for both sides, as nobody can foresee which it is.
+            None => {
+                let sign = f64::from(i8::from(side == Side::Sell) * 2 - 1);
+                expected * (1.0 + sign * self.order_margin)
+            }
         };
         if order_price < 0.0 {
             return Err(format!(

@@ -12,6 +12,9 @@ use crate::quantity::Step;
 /// that live longer are rare enough to be looked up.
 const NEAR: u64 = 1024;
 
+/// The row of chains grows by so many at least, so that it has to grow seldom.
+const ROOM: usize = 64;
+
 /// Resting orders by the step at which they are gone, each chain in the order of placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Expirations {
@@ -38,7 +41,7 @@ impl Expirations {
         let chain = if is_near(&orders[slot], gone_at) {
             let index = self.index(gone_at);
             if index >= self.near.len() {
-                self.near.resize(index + 1, Chain::default());
+                self.near.resize((index | (ROOM - 1)) + 1, Chain::default());
             }
             &mut self.near[index]
         } else {

@@ -145,6 +145,12 @@ impl Orders {
         self.ids.find(id, &self.rows)
     }
 
+    /// The order in a slot; none for [`NONE`].
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Row> {
+        self.rows.get_mut(slot as usize)
+    }
+
     /// Makes a slot free.
     pub(super) fn forget(&mut self, slot: u32) {
         self.ids.remove(self[slot].id, slot);

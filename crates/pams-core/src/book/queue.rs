@@ -2,6 +2,9 @@
 //!
 //! An order belongs to up to three lists at once, its level's, its agent's and that of the step at
 //! which it is gone; a list is named by the function that finds an order's [`Links`] in it.
+//!
+//! Whether an order has a neighbour nobody can foresee, so what is written has its place chosen, not a branch: either
+//! the neighbour's link or the end of the list.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,11 +53,7 @@ impl Chain {
         links: impl Fn(&mut Row) -> &mut Links,
     ) {
         *links(&mut orders[slot]) = Links { previous: self.tail, next: NONE };
-        if self.tail == NONE {
-            self.head = slot;
-        } else {
-            links(&mut orders[self.tail]).next = slot;
-        }
+        *orders.get_mut(self.tail).map_or(&mut self.head, |row| &mut links(row).next) = slot;
         self.tail = slot;
     }
 
@@ -67,16 +66,8 @@ impl Chain {
         links: impl Fn(&mut Row) -> &mut Links,
     ) {
         let Links { previous, next } = std::mem::take(links(&mut orders[slot]));
-        if previous == NONE {
-            self.head = next;
-        } else {
-            links(&mut orders[previous]).next = next;
-        }
-        if next == NONE {
-            self.tail = previous;
-        } else {
-            links(&mut orders[next]).previous = previous;
-        }
+        *orders.get_mut(previous).map_or(&mut self.head, |row| &mut links(row).next) = next;
+        *orders.get_mut(next).map_or(&mut self.tail, |row| &mut links(row).previous) = previous;
     }
 }
 

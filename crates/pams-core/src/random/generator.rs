@@ -7,7 +7,7 @@ use rand_core::{Infallible, Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use super::mersenne_twister::MersenneTwister;
+use super::mersenne_twister::{MersenneTwister, PIECE};
 use super::{Arithmetic, GeneratorKind, ziggurat};
 
 /// A random stream, owned by one decision maker.
@@ -224,12 +224,12 @@ impl Generator {
     }
 
     /// The draws of [`shuffle`](Self::shuffle) for as many items as there are `draws`, the first at the end, if it needs them all
-    /// beforehand.
-    pub(super) fn draw_descending(&mut self, draws: &mut [u32]) -> bool {
+    /// beforehand. `piece` is room to work in.
+    pub(super) fn draw_descending(&mut self, draws: &mut [u32], piece: &mut [u32; PIECE]) -> bool {
         match &mut self.engine {
             Engine::Xoshiro(_) => false,
             Engine::Twister(twister) => {
-                twister.source.draw_descending(draws);
+                twister.source.draw_descending(draws, piece);
                 true
             }
         }

@@ -7,10 +7,14 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::descending::draw_with_bits_of;
+
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
-/// How many words are tempered at a time for the draws of a permutation.
-const PIECE: usize = 64;
+/// How many words are tempered at a time for the draws of a permutation, at most.
+pub(super) const PIECE: usize = 192;
+/// As many upper bits the last step of tempering leaves as they are.
+const NEARLY_TEMPERED_BITS: u32 = 18;
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct MersenneTwister {
@@ -109,42 +113,35 @@ impl MersenneTwister {
     }
 
     /// Draws `below(n)`, `below(n - 1)`, …, `below(1)` into `draws` from its end to its beginning, where n is its
-    /// length.
+    /// length. What is left in `piece` means nothing.
     ///
-    /// Half of the words that `below` looks at are rejected where the bound is just above a power of two, in no pattern
-    /// that a processor could foresee. So this loop has no branch on that: a word is stored in any case, and counted
-    /// only if it was good. The shift stays the same until the bound has one bit less. How often a loop ends is no
-    /// pattern either, so pieces are long.
-    pub(super) fn draw_descending(&mut self, draws: &mut [u32]) {
+    /// A piece is as long as the rest will need in most cases, since where it ends is no pattern that a processor could
+    /// foresee.
+    pub(super) fn draw_descending(&mut self, draws: &mut [u32], piece: &mut [u32; PIECE]) {
         let mut bound =
             u32::try_from(draws.len()).expect("invariant: permutations are counted in 32 bits");
-        let mut piece = [0; PIECE];
         while bound > 0 {
             if self.next >= WORDS {
                 self.renew();
             }
-            let block = &self.words[self.next..WORDS.min(self.next + PIECE)];
-            for (out, &word) in piece.iter_mut().zip(block) {
-                *out = tempered(word);
+            let wanted = (bound as usize + bound as usize / 2 + 16).min(PIECE);
+            let block = &self.words[self.next..WORDS.min(self.next + wanted)];
+            if 32 - bound.leading_zeros() <= NEARLY_TEMPERED_BITS {
+                for (out, &word) in piece.iter_mut().zip(block) {
+                    *out = nearly_tempered(word);
+                }
+            } else {
+                for (out, &word) in piece.iter_mut().zip(block) {
+                    *out = tempered(word);
+                }
             }
             let mut rest = &piece[..block.len()];
-            self.next += rest.len();
             while bound > 0 && !rest.is_empty() {
-                let shift = bound.leading_zeros();
-                let least = 1 << 31 >> shift;
-                let mut used = 0;
-                for &word in rest {
-                    used += 1;
-                    let draw = word >> shift;
-                    draws[bound as usize - 1] = draw;
-                    bound -= u32::from(draw < bound);
-                    if bound < least {
-                        break;
-                    }
-                }
+                let used;
+                (bound, used) = draw_with_bits_of(bound, rest, draws);
                 rest = &rest[used..];
             }
-            self.next -= rest.len();
+            self.next += block.len() - rest.len();
         }
     }
 
@@ -169,11 +166,18 @@ fn twisted(word: u32, next: u32) -> u32 {
     (joined >> 1) ^ ((joined & 1).wrapping_neg() & 0x9908_b0df)
 }
 
-fn tempered(mut word: u32) -> u32 {
+#[inline]
+fn tempered(word: u32) -> u32 {
+    let word = nearly_tempered(word);
+    word ^ (word >> NEARLY_TEMPERED_BITS)
+}
+
+/// Tempered but for the last step, which leaves the upper [`NEARLY_TEMPERED_BITS`] as they are.
+#[inline]
+fn nearly_tempered(mut word: u32) -> u32 {
     word ^= word >> 11;
     word ^= (word << 7) & 0x9d2c_5680;
-    word ^= (word << 15) & 0xefc6_0000;
-    word ^ (word >> 18)
+    word ^ ((word << 15) & 0xefc6_0000)
 }
 
 const fn mixed(word: u32) -> u32 {
@@ -258,9 +262,9 @@ mod tests {
     fn descending_draws_are_draws_below_each_bound() {
         let mut one_by_one = MersenneTwister::new(7);
         let mut at_once = one_by_one.clone();
-        for n in (0..70).chain([127, 128, 129, 255, 256, 257, 700, 5000]) {
+        for n in (0..70).chain([127, 128, 129, 255, 256, 257, 700, 5000, 16_383, 16_384, 20_000]) {
             let mut draws = vec![0; n];
-            at_once.draw_descending(&mut draws);
+            at_once.draw_descending(&mut draws, &mut [0; PIECE]);
             let bounds = (1..=n as u64).rev();
             let mut expected: Vec<_> =
                 bounds.map(|bound| halves(one_by_one.below(bound))[0]).collect();

@@ -24,6 +24,7 @@
 //! ```
 
 mod arithmetic;
+mod descending;
 mod generator;
 mod kind;
 mod mersenne_twister;

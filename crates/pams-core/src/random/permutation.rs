@@ -1,6 +1,7 @@
 //! Random orders that are handed out place by place.
 
 use super::Generator;
+use super::mersenne_twister::PIECE;
 
 /// A reusable random order of the places 0 to n − 1, handed out one at a time.
 ///
@@ -25,6 +26,8 @@ pub struct Permutation {
     /// Where in the pool the place that was handed out was taken from, by where it ended up; in mt19937 mode also for
     /// those to come.
     draws: Vec<u32>,
+    /// Room for making the draws, kept so that it need not be cleared each time.
+    piece: Box<[u32; PIECE]>,
     handed_out: usize,
     stage: Stage,
 }
@@ -48,7 +51,13 @@ impl Permutation {
     #[must_use]
     pub fn new(n: usize) -> Self {
         let end = u32::try_from(n).expect("places are counted in 32 bits");
-        Self { pool: (0..end).collect(), draws: vec![0; n], handed_out: 0, stage: Stage::Idle }
+        Self {
+            pool: (0..end).collect(),
+            draws: vec![0; n],
+            piece: Box::new([0; PIECE]),
+            handed_out: 0,
+            stage: Stage::Idle,
+        }
     }
 
     /// How many places there are.
@@ -68,8 +77,8 @@ impl Permutation {
     /// mt19937: draws as often as CPython's `sample` does, for all places. xoshiro256++: draws nothing yet.
     pub fn start(&mut self, generator: &mut Generator) {
         self.undo();
-        self.stage =
-            if generator.draw_descending(&mut self.draws) { Stage::Drawn } else { Stage::Drawing };
+        let drawn = generator.draw_descending(&mut self.draws, &mut self.piece);
+        self.stage = if drawn { Stage::Drawn } else { Stage::Drawing };
     }
 
     /// The next place of the order begun last; `None` after the last place, and before any order was begun.
