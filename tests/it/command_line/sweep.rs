@@ -72,7 +72,7 @@ fn every_point_runs_with_every_seed_as_a_run_by_itself_does() {
             let alone = json(&pams.run(&run).success());
             let line = lines
                 .iter()
-                .find(|line| line["point"] == point && line["seed"].to_string() == seed)
+                .find(|line| line["point"] == point && line["seed"].as_u64() == seed.parse().ok())
                 .expect("the run is there");
             let outcome = &line["outcome"];
             for key in ["records_hash", "orders", "executions", "cancels", "expirations", "steps"] {
@@ -170,7 +170,7 @@ fn resume(pams: &Pams) {
     let n_lines = text.lines().count() - usize::from(!text.ends_with('\n'));
     let seeds = format!("0..{}", n_lines + 10);
     let resumed = summary(pams, &["--seeds", &seeds, "--out", "out"]);
-    let found = resumed["found"].as_u64().unwrap();
+    let found = resumed["found"].as_u64().expect("a number");
     assert!((1..=n_lines as u64).contains(&found), "{found} of {n_lines}");
     let whole = summary(pams, &["--seeds", &seeds, "--out", "whole"]);
     assert_eq!(whole["found"], 0);
@@ -277,7 +277,7 @@ fn another_sweep_in_the_folder_is_not_mixed_with_this_one() {
 /// A config with an agent of the user's that makes trouble.
 fn troubled(pams: &Pams) {
     let mut config = json(BASE);
-    config["simulation"]["agents"].as_array_mut().unwrap().push("Trouble".into());
+    config["simulation"]["agents"].as_array_mut().expect("a list").push("Trouble".into());
     config["Trouble"] = serde_json::json!({"class": "Troublemaker", "trouble": "none",
         "numAgents": 1, "markets": ["Spot"], "cashAmount": 1000, "assetVolume": 50});
     config["simulation"]["sessions"][1]["maxNormalOrders"] = 20.into();
