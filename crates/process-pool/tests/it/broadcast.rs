@@ -197,8 +197,9 @@ fn falls_behind(hesitates: bool) {
     assert_eq!(ask(&owner.pool, Ask::News), Told::News((1..=last).collect()));
     let asked = owner.asked.load(Ordering::SeqCst);
     assert!((least..=20).contains(&asked), "{asked} snapshots for 10,000 bytes each of 180,000");
+    // Without a second snapshot before the worker goes on, it may take updates as fast as they come.
     let sent = owner.pool.counters().bytes_sent - before;
-    assert!(sent < 100_000, "{sent} bytes of 180,000");
+    assert!(!hesitates || sent < 100_000, "{sent} bytes of 180,000");
     assert_eq!(owner.pool.counters().deaths, 0);
 }
 
