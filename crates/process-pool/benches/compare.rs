@@ -4,10 +4,13 @@
 #![expect(clippy::print_stdout, reason = "a benchmark shows its figures")]
 #![expect(clippy::disallowed_methods, reason = "benchmarks measure time")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use common::Echo;
 use ipc_channel::ipc::{self, IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcSender};
 use process_pool::{
     BoxError, Bytes, Context, ProcessPool, Service, Snapshot, StartMethod, prepare_fork, service,
@@ -32,24 +35,6 @@ impl Service for NoOp {
 
     fn update(&mut self, _: Bytes, _: &Context) -> Result<(), BoxError> {
         Ok(())
-    }
-}
-
-struct Echo;
-
-impl Service for Echo {
-    const NAME: &'static str = "echo";
-    type Args = ();
-    type Request = Bytes;
-    type Answer = Bytes;
-    type Update = ();
-
-    fn start((): (), _: &Context) -> Result<Self, BoxError> {
-        Ok(Self)
-    }
-
-    fn call(&mut self, bytes: Bytes, _: &Context) -> Result<Bytes, BoxError> {
-        Ok(bytes)
     }
 }
 

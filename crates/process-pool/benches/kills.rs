@@ -10,6 +10,8 @@
 #![expect(clippy::print_stdout, reason = "a benchmark shows its figures")]
 #![expect(clippy::disallowed_methods, reason = "benchmarks measure time")]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,9 +19,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use process_pool::{
-    BoxError, Bytes, Context, ProcessPool, Service, StartMethod, prepare_fork, service,
-};
+use common::Echo;
+use process_pool::{Bytes, ProcessPool, StartMethod, prepare_fork, service};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How often a program is killed for each start method.
@@ -30,24 +31,6 @@ const FOR_EVER: Duration = Duration::from_secs(30);
 const PHASES: [(u8, &str); 3] = [(b's', "start"), (b'w', "work"), (b'e', "end")];
 const METHOD: &str = "POOL_KILLS_METHOD";
 const MARK: &str = "POOL_KILLS_MARK";
-
-struct Echo;
-
-impl Service for Echo {
-    const NAME: &'static str = "echo";
-    type Args = ();
-    type Request = Bytes;
-    type Answer = Bytes;
-    type Update = ();
-
-    fn start((): (), _: &Context) -> Result<Self, BoxError> {
-        Ok(Self)
-    }
-
-    fn call(&mut self, bytes: Bytes, _: &Context) -> Result<Bytes, BoxError> {
-        Ok(bytes)
-    }
-}
 
 fn main() -> ExitCode {
     process_pool::init(&[service::<Echo>()]);
