@@ -28,13 +28,6 @@ fn faults(arguments: &[&str]) {
 
 #[test]
 fn workers_killed_at_random_moments_change_nothing() {
-    faults(&["workers", "40", "processes"]);
-    faults(&["workers", "40", "torch"]);
-}
-
-#[test]
-#[ignore = "half a minute: for those who change how workers are lost and found"]
-fn workers_killed_five_hundred_times_change_nothing() {
     faults(&["workers", "500", "processes", "2"]);
     faults(&["workers", "500", "torch", "3"]);
 }
@@ -42,15 +35,8 @@ fn workers_killed_five_hundred_times_change_nothing() {
 #[test]
 fn nothing_is_left_of_a_run_that_was_killed() {
     if is_root() {
-        faults(&["main", "12"]);
+        faults(&["main", "50", "2"]);
     }
-}
-
-#[test]
-#[ignore = "half a minute: for those who change what runs leave behind"]
-fn nothing_is_left_of_fifty_runs_that_were_killed() {
-    assert!(is_root(), "a /dev/shm of one's own needs root");
-    faults(&["main", "50", "2"]);
 }
 
 /// The command behind a shell's preparations, whose mounts are its own.
