@@ -4,7 +4,7 @@
 use candle_core::{Device, Storage, Tensor, WithDType};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tensor_share::{Arena, ArenaBuilder, MutableArena, SharingStrategy};
+use tensor_share::{Arena, ArenaBuilder, ArenaWriter, MutableArena, SharingStrategy};
 
 /// Where a test puts its arenas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +25,14 @@ pub(crate) fn builder(place: Place) -> ArenaBuilder {
 }
 
 pub(crate) fn arena(place: Place, tensors: &[(&str, &Tensor)]) -> Arena {
-    let mut builder = builder(place);
-    for (name, tensor) in tensors {
-        builder.add(name, tensor.dtype(), tensor.shape().clone()).unwrap();
-    }
-    let mut writer = builder.create().unwrap();
-    for (name, tensor) in tensors {
-        writer.write(name, tensor).unwrap();
-    }
-    writer.seal().unwrap()
+    written(place, tensors).seal().unwrap()
 }
 
 pub(crate) fn mutable(place: Place, tensors: &[(&str, &Tensor)]) -> MutableArena {
+    written(place, tensors).open_to_all().unwrap()
+}
+
+fn written(place: Place, tensors: &[(&str, &Tensor)]) -> ArenaWriter {
     let mut builder = builder(place);
     for (name, tensor) in tensors {
         builder.add(name, tensor.dtype(), tensor.shape().clone()).unwrap();
@@ -45,7 +41,7 @@ pub(crate) fn mutable(place: Place, tensors: &[(&str, &Tensor)]) -> MutableArena
     for (name, tensor) in tensors {
         writer.write(name, tensor).unwrap();
     }
-    writer.open_to_all().unwrap()
+    writer
 }
 
 /// `n` different numbers.
