@@ -110,26 +110,8 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) check_pure: bool,
 
-    /// How many threads or processes ask agents at the same time; by default what the config's
-    /// `numParallel` says, else one less than there are CPUs
-    #[arg(long, value_name = "N")]
-    pub(crate) num_parallel: Option<NonZeroUsize>,
-
-    /// How worker processes are started; by default what the config's `startMethod` says, else
-    /// `spawn`
-    #[arg(long, value_name = "NAME", value_enum)]
-    pub(crate) start_method: Option<StartMethod>,
-
-    /// How many threads candle uses in each process that asks networks; by default what the config's
-    /// `torchNumThreads` says for workers of `torch`, else their share of all threads
-    #[cfg(feature = "torch")]
-    #[arg(long, value_name = "N")]
-    pub(crate) torch_threads: Option<NonZeroUsize>,
-
-    /// How worker processes get at the tensors of networks
-    #[cfg(feature = "torch")]
-    #[arg(long, value_name = "NAME", value_enum)]
-    pub(crate) sharing_strategy: Option<SharingStrategy>,
+    #[command(flatten)]
+    pub(crate) workers: WorkerOptions,
 
     /// Write every record to this file, one JSON object a line; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
@@ -254,15 +236,27 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "NAME", value_enum)]
     pub(crate) runner: Option<RunnerKind>,
 
-    /// How many threads or processes ask agents at the same time
+    #[command(flatten)]
+    pub(crate) workers: WorkerOptions,
+
+    #[command(flatten)]
+    pub(crate) talking: Talking,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct WorkerOptions {
+    /// How many threads or processes ask agents at the same time; by default what the config's
+    /// `numParallel` says, else one less than there are CPUs
     #[arg(long, value_name = "N")]
     pub(crate) num_parallel: Option<NonZeroUsize>,
 
-    /// How worker processes are started
+    /// How worker processes are started; by default what the config's `startMethod` says, else
+    /// `spawn`
     #[arg(long, value_name = "NAME", value_enum)]
     pub(crate) start_method: Option<StartMethod>,
 
-    /// How many threads candle uses in each process that asks networks
+    /// How many threads candle uses in each process that asks networks; by default what the config's
+    /// `torchNumThreads` says for workers of `torch`, else their share of all threads
     #[cfg(feature = "torch")]
     #[arg(long, value_name = "N")]
     pub(crate) torch_threads: Option<NonZeroUsize>,
@@ -271,9 +265,6 @@ pub(crate) struct ReplayArguments {
     #[cfg(feature = "torch")]
     #[arg(long, value_name = "NAME", value_enum)]
     pub(crate) sharing_strategy: Option<SharingStrategy>,
-
-    #[command(flatten)]
-    pub(crate) talking: Talking,
 }
 
 #[derive(Debug, Args)]

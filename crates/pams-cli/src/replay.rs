@@ -61,12 +61,7 @@ fn run_arguments(arguments: &ReplayArguments, folder: &RunFolder) -> Result<RunA
         seed: Some(info.seed),
         prng: info.generator.parse().map_err(|error| of_file(&error))?,
         runner,
-        num_parallel: arguments.num_parallel,
-        start_method: arguments.start_method,
-        #[cfg(feature = "torch")]
-        torch_threads: arguments.torch_threads,
-        #[cfg(feature = "torch")]
-        sharing_strategy: arguments.sharing_strategy,
+        workers: arguments.workers,
         reading: Reading { lenient: info.config.lenient },
         talking: arguments.talking,
         ..RunArguments::default()

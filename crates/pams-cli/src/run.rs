@@ -152,10 +152,10 @@ fn builder<'l>(
         .seed(seed)
         .generator(arguments.prng)
         .control(Arc::clone(control));
-    if let Some(workers) = arguments.num_parallel {
+    if let Some(workers) = arguments.workers.num_parallel {
         builder = builder.num_parallel(workers);
     }
-    if let Some(method) = arguments.start_method {
+    if let Some(method) = arguments.workers.start_method {
         builder = builder.start_method(method.into());
     }
     if arguments.check_pure {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use pams_runner::MarketReport;
+use pams_results::MarketSummary;
 use serde::{Serialize, Serializer};
 
 use crate::arguments::{RunArguments, RunnerKind, SummaryForm};
@@ -109,29 +109,6 @@ pub(crate) struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     run_folder: Option<String>,
     markets: Vec<MarketSummary>,
-}
-
-#[derive(Debug, Serialize)]
-struct MarketSummary {
-    name: String,
-    market_price: f64,
-    fundamental_price: f64,
-    last_executed_price: Option<f64>,
-    executed_volume: u64,
-    vwap: Option<f64>,
-}
-
-impl From<&MarketReport> for MarketSummary {
-    fn from(market: &MarketReport) -> Self {
-        Self {
-            name: market.name.clone(),
-            market_price: market.market_price,
-            fundamental_price: market.fundamental_price,
-            last_executed_price: market.last_executed_price,
-            executed_volume: market.executed_volume.0,
-            vwap: market.vwap,
-        }
-    }
 }
 
 impl Summary {

@@ -52,12 +52,12 @@ mod with {
     /// Begins to describe a run by the torch-style runner, or one that may become it.
     pub(crate) fn builder<'l>(arguments: &RunArguments) -> Result<RunnerBuilder<'l>, Failure> {
         let mut runner = TorchAgentParallelRunner::new();
-        runner.torch_num_threads = arguments.torch_threads;
+        runner.torch_num_threads = arguments.workers.torch_threads;
         if arguments.runner == RunnerKind::Auto {
             // What a sequential run does: no objects in /dev/shm unless they are asked for.
             runner.torch_sharing_strategy = None;
         }
-        if let Some(strategy) = arguments.sharing_strategy {
+        if let Some(strategy) = arguments.workers.sharing_strategy {
             runner.torch_sharing_strategy = Some(strategy.into());
         }
         Ok(runner.builder())
@@ -66,7 +66,7 @@ mod with {
     /// Chooses how tensors travel, for runners that do not do it themselves. What comes back has to
     /// live as long as the run.
     pub(crate) fn share(arguments: &RunArguments) -> Option<Sweeper> {
-        let strategy = arguments.sharing_strategy?.into();
+        let strategy = arguments.workers.sharing_strategy?.into();
         tensor_share::set_sharing_strategy(strategy);
         let is_named = strategy == tensor_share::SharingStrategy::FileSystem;
         // Without one, the next run removes what a killed one leaves.
@@ -84,7 +84,7 @@ mod with {
             (arguments.runner, runner.plan())
         {
             workers.torch_threads = Some(pams_torch::worker_threads(
-                arguments.torch_threads,
+                arguments.workers.torch_threads,
                 &plan.settings,
                 plan.workers,
                 plan.largest_batch,
@@ -101,11 +101,11 @@ mod with {
     /// and a process with threads must not change its environment.
     pub(crate) fn fix_threads(arguments: &RunArguments, registry: &Registry) {
         let found = VARIABLES.map(number);
-        let wanted = arguments.torch_threads.or(found[1]).or(found[0]);
+        let wanted = arguments.workers.torch_threads.or(found[1]).or(found[0]);
         if wanted.is_some() && found == [wanted; 2] {
             return;
         }
-        if arguments.torch_threads.is_none()
+        if arguments.workers.torch_threads.is_none()
             && arguments.runner != RunnerKind::Torch
             && !may_use_networks(&arguments.config, registry)
         {
